@@ -209,7 +209,7 @@ export function findCommand([first = '', second]: readonly string[]) {
   return { path, command: byPath.get(path) };
 }
 
-/** True if the command accepts `key=value`. */
+/** True if the command's signature has overrides. `check` isn't included: it accepts them among its configs. */
 export const takesOverrides = ([signature]: ListedCommand): boolean => /\[overrides|[<[]configs/.test(signature);
 
 /** The path of the most similar command, e.g. `finetune train` for `trian`. */

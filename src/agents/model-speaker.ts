@@ -20,7 +20,7 @@ export interface ModelSpeaker {
   stopped(): StopReason | undefined;
 }
 
-/** Creates an agent run's speakers, which throw a ModelError if the model keeps failing. */
+/** Creates an agent run's speakers, which throw a ModelError for a fatal error, or if the model keeps failing. */
 export function modelSpeaker(
   { agent, config, ledger }: PlaySetup,
   model: LanguageModel,

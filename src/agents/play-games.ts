@@ -87,7 +87,7 @@ function limitsUsed({ activeMs, setup: { ledger } }: PlaySession) {
   return caps.length > 0 ? { caps } : {};
 }
 
-/** Plays games in parallel. Returns the reason if they were stopped. */
+/** Plays games in parallel. Returns the reason if they were stopped or failed. */
 async function playWave(
   session: PlaySession,
   wave: number,

@@ -31,7 +31,7 @@ export interface PlayResult extends PlayFigures, Omit<RunResult, 'iterations' | 
   readonly of: number;
 }
 
-/** @param cwd directory to which the paths in the result are relative */
+/** @param cwd the result's paths below this directory are relative to it */
 export function playResult(path: string, cwd: string): PlayResult {
   const summary = summaryOf(path);
   const { manifest } = summary;
@@ -91,7 +91,7 @@ export interface PlayFigures {
   readonly games: number;
   /** Null before the first game. */
   readonly meanReturn: number | null;
-  /** 95% interval of the mean; null for fewer than two games. */
+  /** 95% interval of the mean; null for fewer than 3 games, or fewer than 14 if at least half have the same return. */
   readonly returnCi95: readonly [number, number] | null;
   /** Null before the first game, or if the environment has no score. */
   readonly meanScore: number | null;

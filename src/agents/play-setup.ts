@@ -136,7 +136,7 @@ async function openModel(
   return { ...createModel(model, env, waitOnClock, cassette), choosesTexts: true };
 }
 
-/** Sets the default batch of a local model: the number of concurrent games, up to `maxInBatch`. */
+/** Sets the default batch of a local model: the config's `parallel`, but at most `maxInBatch`. */
 const withBatch = (model: PlayModelConfig, parallel: number): PlayModelConfig =>
   model.provider === 'local' ? { ...model, batch: model.batch ?? Math.min(parallel, maxInBatch) } : model;
 

@@ -55,7 +55,7 @@ function carelessPlayer(agent: Agent, fallback: 'random' | 'first'): Player {
 
 /**
  * @param arena with a game in slot 0
- * @throws UserError listing the possible players if this one can't play in the environment
+ * @throws UserError listing other players if this one can't play in the environment
  */
 export async function requirePlayer(
   player: PlayConfig['player'],

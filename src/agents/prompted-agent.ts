@@ -35,7 +35,7 @@ export interface AgentOptions {
 const plainSet = 'plain';
 const fileNames = ['system', 'observation', 'ask-again'] as const;
 
-/** Opens a prompt set's agent, or the generic one for `plain`. @throws UserError if the set is missing or invalid */
+/** Opens the agent of a prompt set. @throws UserError if the set is missing, invalid or for another environment */
 export function openAgent(given: AgentOptions): PromptedAgent {
   const { environment, options, reading } = given;
   const view = viewOf(environment.id, options);

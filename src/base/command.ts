@@ -36,7 +36,7 @@ const text = { type: 'string', requiresArg: true } as const;
 const number = { type: 'number', requiresArg: true } as const;
 const flag = { type: 'boolean', default: false } as const;
 
-/** Option types, to spread into an option: `y.option('top', { ...number, default: 10, describe: '…' })`. */
+/** Option types, to spread into an option: `y.option('top', { ...kinds.number, default: 10, describe: '…' })`. */
 export const kinds = { text, number, flag } as const;
 
 /** Options with the same meaning in every command. */

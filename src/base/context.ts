@@ -20,7 +20,7 @@ export interface CommandContext {
   readonly milliseconds: () => number;
   /** Prompts the user for a line; returns undefined at the end of input. Absent if input isn't a terminal. */
   readonly readLine?: ((text: string) => Promise<string | undefined>) | undefined;
-  /** `finish` is aborted by the first Ctrl-C, `abort` by the second. */
+  /** `finish` is aborted by the first Ctrl-C, `abort` by the second; SIGTERM and SIGHUP abort both. */
   readonly stop: { readonly finish: AbortSignal; readonly abort: AbortSignal };
 }
 

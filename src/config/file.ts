@@ -51,7 +51,7 @@ export type ConfigKindName = keyof typeof configKinds;
 
 export const configKindNames = Object.keys(configKinds) as readonly ConfigKindName[];
 
-/** The kind of a config, judging by its keys; undefined if they fit several kinds. */
+/** The kind of a config, judging by its keys; undefined if they don't determine it. */
 function kindIn(content: unknown): ConfigKindName | undefined {
   if (!isMapping(content)) return undefined;
   const has = (key: string) => Object.hasOwn(content, key);

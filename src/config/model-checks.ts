@@ -1,4 +1,4 @@
-/** Checks of models that their schemas can't express: secrets, prices, context. */
+/** Checks of models that their schemas can't express, e.g. of secrets, prices and contexts. */
 import { isDeepStrictEqual } from 'node:util';
 import { type Problem, UserError } from '../base/errors.js';
 import { hasSecretPart, secretInUrl } from '../models/hosted/openai-access.js';

@@ -66,7 +66,7 @@ export class LimitedEnvironment implements Environment {
     this.#task.close!();
   }
 
-  /** Creates the error for a `step` when no episode is running, or `info`, `frame` etc. before the first reset. */
+  /** Creates the error for a `step` without a running episode, `info` etc. before a reset, or a call after `close`. */
   #notRunning(): UserError {
     const messages = {
       new: `${this.id} has not been reset yet`,

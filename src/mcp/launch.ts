@@ -21,7 +21,7 @@ import { findRun } from '../runs/listing/names.js';
 import { readManifest, runFiles, statusOf } from '../runs/reader.js';
 
 export interface LaunchedRun {
-  /** Run name to pass to the other tools. */
+  /** Path of the run, to pass to the other tools. */
   readonly run: string;
   /** Process id. */
   readonly pid: number;

@@ -20,7 +20,7 @@ import { readOwnText, requireShortNames } from './regular-file.js';
 interface Draft {
   /** Path to write to; nothing exists there yet. */
   readonly path: string;
-  /** Renames the draft to its final name, replacing an empty directory or an interrupted output. */
+  /** Renames the draft to its final name, replacing a file, an empty directory or an interrupted output. */
   complete(): void;
   discard(): void;
 }
@@ -70,7 +70,7 @@ function stateOf(output: string): string {
 /**
  * Starts a file or directory, which is named `<output>.partial` until it is complete. Removes an earlier draft that a
  * killed process left.
- * @throws UserError if another process is writing it, or if something else is named `<output>.partial`
+ * @throws UserError if nothing can be written there, another process is writing it, or the draft's name is taken
  */
 export function openDraft(output: string): Draft {
   requireShortNames(basename(output), { field: '--out' });

@@ -99,7 +99,7 @@ export interface ReadOptions {
 
 /**
  * The items of a JSONL file; undefined if the file doesn't exist.
- * @throws UserError with line and byte for an invalid line; an incomplete last line is skipped
+ * @throws UserError with line and byte for an invalid line, and like `eachLine`; an incomplete last line is skipped
  */
 export function readJsonLines<T>(path: string, { links, problem, repair }: ReadOptions): T[] | undefined {
   if (!existsSync(path)) return undefined;
@@ -122,12 +122,12 @@ export interface FileLine {
 
 const chunkSize = 1 << 20; // bytes
 
-/** Maximum length of a line in bytes; once parsed, JSON takes several times as much memory. */
+/** Lines must be shorter than this many bytes; once parsed, JSON takes several times as much memory. */
 const maxLineBytes = 64 * 2 ** 20;
 
 /**
  * The complete lines of a file; none if it doesn't exist. Memory use is limited by the longest line.
- * @throws UserError for anything but a regular file, and for a line longer than `maxLineBytes`
+ * @throws UserError for anything but a regular file, and for a line of `maxLineBytes` or more
  */
 export function* eachLine(path: string, links: SymlinkMode = 'reject'): Generator<FileLine, void> {
   const descriptor = openIfExists(path, links);
@@ -219,7 +219,7 @@ export function keepFirstLines(path: string, lines: number): void {
   truncateFile(path, endOfLine(path, lines));
 }
 
-/** Position after the first `lines` lines, or the end of a shorter file. */
+/** Position after the first `lines` lines, or after the last complete line of a shorter file. */
 export function endOfLine(path: string, lines: number): number {
   let left = lines;
   let end = 0;

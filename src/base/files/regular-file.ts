@@ -51,7 +51,7 @@ export function readRegularFile(path: string, maxBytes: number, links: SymlinkMo
   }
 }
 
-/** Maximum size in bytes of a file other than a log. */
+/** Maximum size in bytes of a text file of a run, other than logs and JSON. */
 const maxStateBytes = 64 * 2 ** 20;
 
 /**
@@ -104,7 +104,7 @@ const homeHint =
   'write the path out; only `~/` and `$HOME/` at the beginning of a path mean your home directory';
 
 /**
- * Replaces `~` or `$HOME` at the beginning of a path with the home directory.
+ * Replaces `~`, `$HOME` or `${HOME}` at the beginning of a path with the home directory.
  * @throws UserError if the path begins with another variable or with another user's `~name`
  */
 export function expandHome(path: string, place: Omit<Problem, 'message' | 'value'>): string {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 
 /**
  * Writes curves to a new event file in `folder`, created by the `start` event. TensorBoard discards the steps of
- * earlier files that the new file repeats.
+ * earlier files after the step of this event.
  */
 export class EventFile<M extends CurveEvent> {
   readonly #folder: string;

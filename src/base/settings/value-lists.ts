@@ -27,7 +27,7 @@ const rangePattern = /^([+-]?\d+(?:\.\d+)?)\.\.([+-]?\d+(?:\.\d+)?)$/;
 /**
  * The values that a string lists; undefined if it is a single value.
  * @param name used in error messages
- * @throws UserError for an invalid range, or wrong arguments of a function such as `choice`
+ * @throws UserError for an invalid range, or wrong arguments of `uniform` or `loguniform`
  */
 export function valuesOf(text: string, name: string): ValueList | undefined {
   const only = text.trim();

@@ -35,7 +35,7 @@ const maxDepth = 100;
 /**
  * Parses YAML, of which JSON is a subset.
  * @param version 1.1 for configs of Python programs, where `on` is true and 020 is 16
- * @throws UserError with syntax errors and duplicate keys, by line and column, or if the text is too large
+ * @throws UserError with syntax errors and duplicate keys, by line and column, or for text that is too large or deep
  */
 export function parseSource(text: string, file: string, version: '1.1' | '1.2' = '1.2'): ConfigSource {
   if (text.length > maxTextLength)

@@ -14,7 +14,7 @@ export interface TextTable {
 
 const gap = 2;
 
-/** Text columns shrink to this width; only the first shrinks further, if the table still doesn't fit. */
+/** Text columns shrink to this width or their title's longest word; only the first shrinks further, if necessary. */
 const minWidth = 14;
 
 /**

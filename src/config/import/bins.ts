@@ -56,7 +56,7 @@ const nameOf = (id: string) => id.replace(/-v\d+$/, '');
 /**
  * The bins of each dimension of an environment's observations, and the keys that set their numbers: `num_…_bins`, or
  * the lists in `states`. A dimension that the config doesn't discretise gets a single bin, so the table doesn't depend
- * on it. Undefined if the environment's observations are discrete.
+ * on it. Undefined if `observationBins` lacks the environment. @throws UserError if all dimensions have a single bin
  */
 export function binsOf(foreign: ForeignConfig, id: string) {
   const dimensions = observationBins[nameOf(id)];
@@ -84,7 +84,7 @@ export function binsOf(foreign: ForeignConfig, id: string) {
 
 /**
  * The action vectors of a table over a continuous action: `num_action_bins` values across the range, or the listed
- * ones. Undefined if the environment's actions are discrete.
+ * ones. Undefined if `actionBounds` lacks the environment, e.g. because its actions are discrete.
  * @throws UserError unless there are at least two values, all of them numbers within the range
  */
 export function actionsOf(foreign: ForeignConfig, id: string) {

@@ -71,7 +71,7 @@ const remotePrefix = /^(gymnasium|openenv|textworld-express):/;
  * environment of Python's Gymnasium, `openenv:ws://<host>:<port>` connects to an OpenEnv server, and
  * `textworld-express:<game>?<parameters>` opens a TextWorldExpress game.
  * @param env environment variables
- * @param processes number of parallel processes, if another program runs the environment
+ * @param processes number of parallel processes, if Python runs the environment
  * @throws UserError like `makeEnvironment`, and if the program can't be started or reached
  */
 export async function openEnvironment(

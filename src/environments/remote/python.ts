@@ -125,7 +125,7 @@ const stepReply = z.object({ steps: z.array(z.tuple([observation, z.number(), z.
  * in the order of their space; discrete values combined with real numbers become real numbers.
  * @param id with the prefix: `gymnasium:Ant-v5`, `gymnasium:module:Env-v0`
  * @param options keyword arguments of `gymnasium.make`
- * @throws UserError if Python or a package is missing, or if Gymnasium can't create the environment
+ * @throws UserError if Python or a package is missing, Gymnasium can't create the environment, or a space isn't numeric
  */
 export async function openPythonEnvironment(
   id: string,

@@ -37,7 +37,7 @@ const gameSchema = z.looseObject({
 /**
  * Parses an id such as `textworld-express:coin?numLocations=5`, and options, which override the id. TextWorldExpress
  * checks the parameters of the game.
- * @throws UserError for an unknown game, fold or step limit
+ * @throws UserError for an unknown game or fold, or an invalid step limit
  */
 export function parseExpressGame(id: string, options: Readonly<Record<string, unknown>>): ExpressGame {
   const [game = '', ...query] = id.slice('textworld-express:'.length).split('?');

@@ -157,5 +157,5 @@ function chosenNames({ rooms }: LayoutOptions, random: RandomGenerator): string[
   return shuffled(['kitchen', ...others.slice(0, rooms - 1)], random);
 }
 
-/** Describes a layout; the description is the same for the same rooms, connections and doors. */
+/** Describes the rooms, connections and doors of a layout, in the order in which they were drawn. */
 export const describeLayout = ({ rooms, doors }: Layout): string => JSON.stringify({ rooms, doors });
