@@ -45,7 +45,7 @@ export async function measureNoise(experiment: Experiment, signal: AbortSignal, 
   return { best: found.slice(0, count), floor };
 }
 
-/** @returns undefined if there is nothing to confirm, the chosen program or every finalist fails, or the signal aborts */
+/** @returns undefined if there is nothing to confirm, the chosen program or all finalists fail, or the signal aborts */
 export async function confirmBest(
   experiment: Experiment,
   given: ConfirmationConfig,
