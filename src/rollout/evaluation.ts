@@ -77,7 +77,7 @@ export interface EvaluationSetting {
   /** Maximum number of steps per episode; the environment's own limit also applies. */
   readonly maxSteps: number;
   readonly record: 'none' | 'first' | 'all';
-  /** Threads for programs, and for any episodes if that saves time; the main thread plays the rest. */
+  /** Threads for programs, and for others if that saves time or their number is set; the main thread plays the rest. */
   readonly workers?: EvaluationWorkers | undefined;
 }
 
