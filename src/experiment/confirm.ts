@@ -19,7 +19,7 @@ import { comparedSeeds } from './repeats.js';
 /**
  * Measures and reports the noise floor.
  * @returns the best policies that act differently, best first, at most `count`, and the noise floor
- * @throws the signal's reason if aborted
+ * @throws like `evaluate`
  */
 export async function measureNoise(experiment: Experiment, signal: AbortSignal, count = nearBestCount) {
   const { behavior, buffer, config, log } = experiment;
@@ -45,7 +45,7 @@ export async function measureNoise(experiment: Experiment, signal: AbortSignal, 
   return { best: found.slice(0, count), floor };
 }
 
-/** @returns undefined if there is nothing to confirm, the chosen program fails, or the signal aborts */
+/** @returns undefined if there is nothing to confirm, the chosen program or all finalists fail, or the signal aborts */
 export async function confirmBest(
   experiment: Experiment,
   given: ConfirmationConfig,

@@ -25,7 +25,7 @@ export async function programFailure(
   [parameters, by]: readonly [ParameterVector, ProposedBy],
   seeds: readonly number[],
 ): Promise<ParseFailure | undefined> {
-  // Once the search has begun to tune a structure, the model's variants of it count as repeats.
+  // Once the search has begun to tune a structure, other variants of it count as repeats.
   const variant = known.find((one) => one.tuned === true && one.parameters[0] === parameters[0]);
   if (by !== 'tuning' && variant !== undefined)
     return { kind: 'repeated', iteration: variant.iteration, score: variant.score, same: 'structure' };

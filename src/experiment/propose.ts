@@ -19,7 +19,7 @@ import { tuningFor } from './programs.js';
 import { createRepeatCheck } from './repeats.js';
 import { deadlineOf, rejectionsLeft } from './stopping.js';
 
-/** @throws ModelError if retrying can't help or the calls are aborted */
+/** @throws ModelError if retrying can't help or the calls are aborted; like `evaluate` while checking proposals */
 export function proposeCandidates(
   experiment: Experiment,
   iteration: number,
@@ -73,7 +73,7 @@ export function replyReaders({
   };
 }
 
-/** Share of the temperature that each attempt after a repeat adds. */
+/** After a repeat, each attempt so far adds this share of the temperature. */
 const heatPerAttempt = 0.5;
 
 /**

@@ -104,7 +104,7 @@ function neverAccepted({ progress }: Experiment, reason: StopReason): StopReason
   };
 }
 
-/** Warns if only the baselines of a portfolio contributed. */
+/** Warns if only the baselines of a portfolio or relay contributed. */
 export function warnOfUnusedModel({ log, progress }: Experiment): void {
   const { firstRejected, isModelAccepted, rejected } = progress;
   if (firstRejected === undefined || isModelAccepted) return;

@@ -122,8 +122,8 @@ export interface Projection {
 }
 
 /**
- * Draws a random subspace of weight space through the origin, as in "Measuring the Intrinsic Dimension of Objective
- * Landscapes" (Li et al. 2018, arXiv:1804.08838). The same seed gives the same subspace.
+ * Draws a random subspace of weight space as in "Measuring the Intrinsic Dimension of Objective Landscapes" (Li et al.
+ * 2018, arXiv:1804.08838), but through the origin. The same seed gives the same subspace.
  * @param weights number of weights
  * @throws UserError if the rank exceeds the number of weights
  */

@@ -118,7 +118,7 @@ export class Ledger implements CallUsage {
   readonly #shared: SharedBudget | undefined;
   readonly #inFlight = new Set<{ worst: Amounts }>();
   #longestCompletion = assumedCompletion;
-  /** The largest ratio of reported to estimated prompt tokens; at least 1. */
+  /** The largest ratio of reported prompt tokens to `maxPromptTokens`; at least 1. */
   #promptFactor = 1;
   #spent = noSpend;
   #totals: UsageTotals;

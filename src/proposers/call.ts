@@ -25,7 +25,7 @@ export interface CallContext {
   /** Once this is aborted, no more requests are sent; calls in flight continue. */
   readonly finish?: AbortSignal | undefined;
   readonly now: () => Date;
-  /** Called with the approximate waiting time if a rate limit delays a retry. */
+  /** Called with the waiting time if a rate limit or Retry-After delays an attempt by a second or more. */
   readonly onWait?: ((milliseconds: number) => void) | undefined;
   /** Follows a local model while it reads the prompt. */
   readonly onRead?: OnRead | undefined;

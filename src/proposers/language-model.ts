@@ -46,8 +46,8 @@ interface AskingState {
 }
 
 /**
- * Asks for all candidates at once. Repeats among them are corrected in candidate order, once all replies have arrived,
- * so network timing doesn't decide which of two equal proposals counts as the repeat.
+ * Asks for all candidates, several at a time. Repeats among them are corrected in candidate order, once all replies
+ * have arrived, so network timing doesn't decide which of two equal proposals counts as the repeat.
  */
 async function askForAll(model: LanguageModel, request: ProposalRequest): Promise<Proposals> {
   const { siblings = [], candidates, caller, concurrency, prompt } = request;
@@ -127,7 +127,7 @@ async function askForOne(
   }
 }
 
-/** Returns the next call of a conversation: a recorded one, or a new one that is judged; undefined if stopped. */
+/** Returns the next call of a conversation, recorded or new, after judging it; undefined if stopped. */
 async function nextCall(
   asking: AskingState,
   one: Conversation,

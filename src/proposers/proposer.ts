@@ -19,11 +19,11 @@ export interface Proposer {
 /** Records of a run, from which a relay chooses the leg that proposes next. */
 interface PastProposals {
   readonly entries: readonly BufferEntry[];
-  /** The proposals requested from members of a portfolio or legs of a relay, by `iteration/candidate`. */
+  /** The portfolio members, relay legs or tuning searches that proposed, by `iteration/candidate`. */
   readonly asked: ReadonlyMap<string, ProposalTurn>;
 }
 
-/** The portfolio member or relay leg that proposed in an iteration. */
+/** The portfolio member, relay leg or tuning search that proposed in an iteration. */
 export interface ProposalTurn {
   readonly iteration: number;
   readonly member: string;
@@ -49,7 +49,7 @@ export interface ProposalRequest {
   readonly purpose?: string;
   /** Absent for stages. */
   readonly past?: PastProposals;
-  /** Name of the portfolio member or relay leg that proposes. */
+  /** Name of the portfolio member, relay leg or tuning search that proposes. */
   readonly member?: string;
   /** Proposals of this iteration that come from other proposers. */
   readonly siblings?: readonly ParameterVector[];
@@ -63,7 +63,7 @@ export interface ProposalRequest {
   readonly programOf?: ((parameters: ParameterVector) => string) | undefined;
   /** Sampling settings for correcting a proposal that repeats another; unchanged if omitted. */
   readonly afterRepeat?: ((attempt: number) => SamplingChoice) | undefined;
-  /** Number of requests in flight at once. */
+  /** Maximum number of requests in flight at once. */
   readonly concurrency: number;
   readonly caller: CallContext;
   /** Finds a call that an earlier process recorded for this iteration. */

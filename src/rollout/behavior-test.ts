@@ -52,14 +52,14 @@ export class BehaviorTest {
     }
   }
 
-  /** Hash of the policy's actions on the recorded observations; undefined if there are none. @throws ProgramFault */
+  /** Hash of the actions on the recorded observations; undefined if there are none. @throws like `actionsOn` */
   actions(parameters: ParameterVector): Promise<string | undefined> {
     const actions = this.#actions.get(parameters) ?? this.#chosenActions(parameters);
     this.#actions.set(parameters, actions);
     return actions;
   }
 
-  /** Plays one episode per seed; keeps the last result of each policy. @throws ProgramFault */
+  /** Plays one episode per seed; keeps the last result of each policy. @throws like `evaluate` */
   play(parameters: ParameterVector, seeds: readonly number[]): Promise<PlayedReturns> {
     const key = seeds.join();
     const known = this.#played.get(parameters);

@@ -136,7 +136,7 @@ function listedActions(episodes: readonly SeenEpisode[], space: Space): readonly
     .map(({ value }) => value);
 }
 
-/** The figures of one episode, by name; names and order are the same for all episodes of a task. */
+/** The figures of one episode, by name; names and order are the same for all episodes of an evaluation. */
 function figuresOf(
   episode: SeenEpisode,
   spaces: Spaces,

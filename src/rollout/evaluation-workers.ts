@@ -8,7 +8,7 @@ import { type Observations, PlayerThread, type WorkerPolicy, type WorkerSetting 
 
 /** Time allowed for users' environments to close their resources. */
 const closingMs = 1000;
-/** Time to start a worker with the slowest environment (bench/workers.ts). Workers start after this much play time. */
+/** Time to start a worker with the slowest environment. Workers start after this much play time. */
 const startMs = 600;
 /** Shorter episodes are played in this thread, because sending them to a worker takes about as long as playing them. */
 const minEpisodeMs = 0.5;
@@ -67,7 +67,7 @@ export class EvaluationWorkers {
 
   /**
    * Plays one episode for each task, and returns the episodes in task order.
-   * @throws EnvironmentError, ProgramFault, UserError for an invalid setting, or the signal's reason
+   * @throws EnvironmentError, ProgramFault, UserError for an invalid setting or policy module, or the signal's reason
    */
   async play(
     policy: WorkerPolicy,
@@ -114,7 +114,7 @@ export class EvaluationWorkers {
     return results;
   }
 
-  /** The actions that a policy chooses for recorded observations, by episode. @throws like `play` */
+  /** The actions that a policy chooses for recorded observations, by episode. @throws like `PlayerThread.play` */
   async actions(policy: WorkerPolicy, episodes: Observations): Promise<readonly (readonly Action[])[]> {
     return this.#running(1)[0]!.actions(policy, episodes);
   }

@@ -77,14 +77,14 @@ export interface EvaluationSetting {
   /** Maximum number of steps per episode; the environment's own limit also applies. */
   readonly maxSteps: number;
   readonly record: 'none' | 'first' | 'all';
-  /** Threads for programs, and for any episodes if that saves time; the main thread plays the rest. */
+  /** Threads for programs, and for others if that saves time or their number is set; the main thread plays the rest. */
   readonly workers?: EvaluationWorkers | undefined;
 }
 
 /**
  * Plays one episode per seed; the results are in the order of the seeds and don't depend on which thread plays them.
- * @throws EnvironmentError if an environment or user module fails, or a return is NaN or too large; ProgramFault if a
- * program fails; the signal's reason if aborted
+ * @throws EnvironmentError if an environment or a reward module fails, or a return is NaN or too large; ProgramFault if
+ * a program fails; UserError if a policy module fails; the signal's reason if aborted
  */
 export async function evaluate(
   setting: EvaluationSetting,
@@ -172,7 +172,7 @@ async function play(
   return played;
 }
 
-/** The actions that a policy chooses for recorded observations, by episode. @throws ProgramFault */
+/** The actions that a policy chooses for recorded observations, by episode. @throws like `EvaluationWorkers.actions` */
 export async function actionsOn(
   { family, workers }: Pick<EvaluationSetting, 'family' | 'workers'>,
   parameters: ParameterVector,
@@ -184,7 +184,7 @@ export async function actionsOn(
   return actionsOf(family.build(parameters), episodes);
 }
 
-/** Plays many episodes at a time, with the same results as `rollout`. @throws EnvironmentError if an episode fails */
+/** Plays many episodes at a time, with the same results as `rollout`. @throws like `evaluate` */
 async function playRemotely(
   environment: RemoteEnvironment,
   policy: Policy,

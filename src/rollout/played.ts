@@ -10,7 +10,7 @@ export interface PlayedReturns {
   readonly actions: string;
 }
 
-/** Plays one episode per seed. @throws ProgramFault; EnvironmentError; the signal's reason if aborted */
+/** Plays one episode per seed. @throws like `evaluate` */
 export async function playAll(
   setting: EvaluationSetting,
   parameters: ParameterVector,

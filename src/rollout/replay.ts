@@ -10,7 +10,7 @@ export interface Replay extends Episode, Pick<Animation, 'moments' | 'pace'> {}
 
 /**
  * Replays and draws an episode. Plays it twice, because its length determines which steps are shown.
- * @throws UserError if the environment can't be drawn, or the number of parameters doesn't match the config
+ * @throws UserError if it can't be drawn or the parameters don't fit the config; ProgramFault if a program fails
  */
 export function replay(
   {

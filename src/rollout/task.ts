@@ -26,7 +26,7 @@ export async function makeTask(source: EnvironmentSource, reward: string | undef
   return reward === undefined ? environment : withRewards(environment, await loadReward(reward));
 }
 
-/** Opens an environment. @param reward path of a module that computes the rewards @throws like `openEnvironment` */
+/** Opens an environment. @param reward path of a module that computes the rewards @throws UserError if either fails */
 export async function openTask(
   source: EnvironmentSource,
   reward: string | undefined,

@@ -53,8 +53,8 @@ const probe = {
 } as const;
 
 /**
- * Asks the proposing model for a first proposal, and the stages' own models for a short answer. Skips baselines and
- * modules without `generate`.
+ * Asks the proposing model for a first proposal, and the stages' own models for a short answer. Skips baselines and, in
+ * a replay, all models.
  */
 export async function askModel(
   assembly: Assembly,
@@ -175,7 +175,7 @@ function judgeReply(
 
 /**
  * Asks a model for a run's first proposal as the run would, but only once and without corrections.
- * @returns the call, judged as in a run; undefined if a limit doesn't allow it
+ * @returns the call, judged as in a run but without playing episodes; undefined if a limit doesn't allow it
  * @throws ModelError if retrying can't help, or when aborted
  */
 async function firstProposal(

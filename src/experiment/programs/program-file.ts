@@ -22,7 +22,7 @@ import { choosePolicy, type OpenedRun, readWholeRun } from '../../runs/open-run.
 /** In bytes. */
 const maxFileBytes = 200_000;
 
-/** Reads a program, which runs in the sandbox and never as a module. @throws UserError if it is invalid */
+/** Reads a program, which runs in the sandbox and never as a module. @throws UserError if it is invalid or too long */
 async function openProgramFile(
   file: string,
   environment: EnvironmentSpec,
@@ -37,7 +37,7 @@ async function openProgramFile(
   });
 }
 
-/** Names that give access to the host; a program in the sandbox finds none of them. */
+/** Names that give access to the host in a module; in the sandbox, they don't exist or are harmless. */
 const hostNames =
   'process global globalThis self window document require module exports Function fetch WebSocket XMLHttpRequest Worker Buffer navigator Deno Bun';
 
@@ -80,8 +80,8 @@ export function programIn(text: string): string {
 /**
  * Finds a program of a run, with the mean return of its evaluation.
  * @param iteration defaults to the iteration of the run's best policy
- * @param candidate 1-based; defaults to the best of the iteration
- * @throws UserError if the run's policies aren't programs
+ * @param candidate 1-based, only with `iteration`; defaults to the best of the iteration
+ * @throws UserError if the run's policies aren't programs, or it evaluated no such program
  */
 export function chosenProgram(
   run: OpenedRun,

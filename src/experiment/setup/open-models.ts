@@ -120,7 +120,7 @@ export interface Recording {
 
 /**
  * Opens the recorded run. In a directory of runs, such as a setting of a sweep, opens the one with the config's seed.
- * @throws UserError naming `model.run` if there is no such run
+ * @throws UserError naming `model.run` if there is no such run, or if several have the seed
  */
 export function openRecording(model: ReplayedConfig, { seed }: Pick<Config, 'seed'>): Recording {
   try {

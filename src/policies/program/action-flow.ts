@@ -37,8 +37,8 @@ export function actionNumbers(script: Script, act: FunctionNode, space: Space): 
 }
 
 /**
- * Follows values from the returns of `act` back to number literals: through conditions, sums, arrays, objects,
- * variables, properties and calls of the program's own functions. Names aren't resolved by scope, so the result may
+ * Follows values from the returns of `act` back to number literals: through conditions, sums, products, arrays,
+ * objects, variables, properties, and calls that pass values on. Names aren't resolved by scope, so the result may
  * contain numbers of other variables with the same name.
  * @param withArithmetic true to include numbers in sums and products
  */

@@ -4,9 +4,9 @@ import { childrenOf, isFunction, namesIn, nodesIn, syntaxTree, topLevelDeclarati
 
 /**
  * Small models often write `poleAngle > 0` instead of `observation.poleAngle > 0`, or assign `action` without a `let`.
- * The declarations are inserted after the first brace of `act`, so that line numbers don't change.
+ * The declarations are inserted after the opening brace of `act`, so that line numbers don't change.
  * @param components names of the observation's components
- * @throws ProgramFault for a syntax error
+ * @throws ProgramFault like `syntaxTree`
  */
 export function withDeclarations(source: string, components: readonly string[]): string {
   const script = syntaxTree(source);

@@ -31,7 +31,7 @@ const closingMark = /^>{5,9} ?REPLACE$/;
  * to the parent. All blocks refer to the unchanged parent. Trailing whitespace is ignored. If a block isn't found, it
  * is searched for again without its common indentation, and its new lines are indented to match. Text outside blocks is
  * ignored.
- * @param isCut true if the reply was cut off: an incomplete last block is ignored, too
+ * @param isCut true if the reply was cut off: an incomplete last block is ignored, too, unless it is the only one
  * @throws ProgramFault if there is no block, a block doesn't apply, or the result equals the parent
  */
 export function applyEdits(parent: string, reply: string, isCut = false): string {

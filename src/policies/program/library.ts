@@ -9,7 +9,7 @@ import { parseProgram } from './source.js';
 export interface ProgramLibrary {
   /** Adds a program and returns its parameters. @throws ProgramFault if it can't be used */
   add(source: string): readonly number[];
-  /** Adds missing declarations to a program (see `withDeclarations`). @throws ProgramFault for a syntax error */
+  /** Adds missing declarations to a program; see `withDeclarations`. @throws ProgramFault if it can't be parsed */
   declared(source: string): string;
   /** Parses a program without adding it. @throws ProgramFault if it can't be used */
   parse(source: string): Program;

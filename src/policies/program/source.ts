@@ -21,7 +21,7 @@ import { fixedParts } from './tunable.js';
  * Parses a program. Its constants are those declared by a top-level `const constants = {…}` or, without such a
  * declaration, the number literals that can take other values (see `tunable.ts` and `action-flow.ts`).
  * @throws ProgramFault for a syntax error, a source that is too long or nested too deeply, a program without a plain
- * function `act` at top level, or an invalid declaration of constants
+ * function `act` at top level, an async function, or an invalid declaration of constants
  */
 export function parseProgram(source: string, actionSpace: Space): Program {
   const script = syntaxTree(source);

@@ -121,7 +121,7 @@ export function canonicalText(node: AnyNode, blanks: ReadonlySet<AnyNode>): stri
   return `${node.type}(${parts.map(([key, value]) => `${key}:${written(value)}`).join()})`;
 }
 
-/** Returns the name of a called function or method; undefined if it is computed. */
+/** Returns the name of a called function or method; undefined if it is computed or has none. */
 export function calledName(callee: AnyNode): string | undefined {
   if (callee.type === 'Identifier') return callee.name;
   if (callee.type !== 'MemberExpression' || callee.computed) return undefined;

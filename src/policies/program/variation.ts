@@ -53,7 +53,7 @@ export function crossover(
 }
 
 /**
- * Chooses one of four changes with equal probability: a new random subtree, another operation or leaf at a node, a
+ * Chooses one of four changes with equal probability: a new random subtree, a changed node (`mutatePoint`), a
  * changed constant, or a subtree replaced by one that it contains. If the change is impossible, draws a new subtree.
  * @returns undefined if the program isn't from the grammar
  */

@@ -19,9 +19,9 @@ interface NumberSet extends Span {
 
 /**
  * Parses the parameters in a reply: named values such as `params[3]: -1.5`, or a list of as many numbers as there are
- * parameters, in JSON or not. A complete set that wasn't seen before is a proposal. Of several, chooses the one after
- * the word `final` or `answer`, otherwise the one that opens the reply, otherwise the last on a line of its own,
- * otherwise the last. Takes linear time, never throws, and never returns a number that isn't in the reply.
+ * parameters, in JSON or not. A complete set that wasn't seen before is a proposal. Of several, prefers valid ones,
+ * then one after a word such as `final` or `answer`, then one that opens the reply, then one on a line of its own, then
+ * the last. Takes linear time, never throws, and never returns a number that isn't in the reply.
  */
 export function parseParameters(reply: string, spec: ParameterSpec, context: ParseContext = {}): ParseResult {
   const held = context.constrained ? grammarAnswer(reply, spec.count) : undefined;
@@ -118,7 +118,7 @@ const announcement =
   /\b(?:final|new param\w*|new propos\w*)\b[^.!?]*$|\banswer(?: is)?\s*(?:[:=]\s*)?["'_([{$]*$/i;
 const lineEnd = /^["'\s)\]}.,;|$]*(?:$|#|\/\/|\(|-{1,2} |\u2014|["'][\w ]+["']\s*:)/m;
 
-/** 3 after `final` or `answer`; otherwise, 2 if it opens the reply, 1 if on its own lines, less 1 before a score. */
+/** 3 after a word such as `final`; otherwise, 2 if it opens the reply, 1 if on its own lines, less 1 before a score. */
 function weightOf(set: NumberSet, plain: string, sets: readonly NumberSet[]): number {
   const lead = plain.slice(Math.max(0, set.start - 160), set.start);
   const tail = plain.slice(set.end, set.end + 160);
@@ -243,7 +243,7 @@ const listName =
 const otherName =
   /(?:[\p{L}\p{N}"')\]]\s*=|["']\s*:|(?:low|upper|high|min|max|bound|range|limit|step|prev|old|worst|gradient|delta|diff|change|score|return|reward|seed|iteration)\w*\s*:)$/iu;
 
-/** Returns the list after `label` as a set; none if `label` is another name, or the list is probably just a range. */
+/** Returns the list after `label` as a set; none if `label` is another name, or it has no values or is a range. */
 function listed(items: readonly Value[], label: string, isAlone: boolean, at: Span): readonly NumberSet[] {
   const opened = label.replace(/["']$/, '').trimEnd();
   const name = opened.replace(/[a-z.]{1,20}\($/i, '').trimEnd();

@@ -146,7 +146,7 @@ function asWritten(reply: string, source: string): string {
   return blocks.findLast((code) => withoutBlankEnds(answerText(code).text) === source) ?? source;
 }
 
-/** Removes programs, calls to them, and edits from a reply. */
+/** Removes edits, and code blocks that define or call `act`, from a reply. */
 export const withoutProgram = (reply: string): string =>
   withoutBlocks(reply, ({ code }) => mentionsAct.test(code) || areEdits(code)).replaceAll(editBlock, '');
 

@@ -18,7 +18,7 @@ type MemoryEntry = Pick<BufferEntry, 'iteration' | 'score'> &
 
 /**
  * Returns the evaluations in memory: all except the worse of a proposal and its revision (the revision if tied).
- * Prompts, baselines and fine-tuning use only these; repeats, the target and the best policy depend on all.
+ * Prompts and baselines use only these; repeats, the target and the best policy depend on all.
  * `entries`: oldest first, candidates in order.
  */
 export function rememberedEntries<Entry extends MemoryEntry>(entries: readonly Entry[]): readonly Entry[] {
@@ -137,7 +137,7 @@ export function createHistory({
 }: {
   readonly encoding: Encoding;
   readonly memory: MemorySettings;
-  /** The first recorded episode of an evaluation, if there is one. */
+  /** The first episode of an evaluation, if it was recorded. */
   readonly trajectory?: (entry: BufferEntry) => EpisodeRecord | undefined;
 }): History {
   const scores = new ScoreTexts();

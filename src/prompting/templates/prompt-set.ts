@@ -54,7 +54,7 @@ export interface PromptSetOptions {
 const builtInSets = ['numeric', 'semantic', 'compact', 'programs'];
 const fileNames = ['system', 'user', 'format-correction'] as const;
 
-/** Loads and checks all templates of a set. @throws UserError with file, line and column if a template is invalid */
+/** Loads and checks all templates of a set. @throws UserError if the set or a template is missing, or one is invalid */
 export function loadPromptSet(options: PromptSetOptions): PromptSet {
   const { environment } = options;
   const folder = findSet(options.set, builtInSets, 'prompts.set');
@@ -77,7 +77,7 @@ type TemplateSchemas = readonly [z.ZodObject, z.ZodObject];
 /**
  * @param field the setting that names the set
  * @param more additional templates; their render functions come last in `render`
- * @throws UserError with file, line and column if a template is invalid
+ * @throws UserError that names the file if a template is missing or invalid
  */
 export function loadPrompts<Context extends TaskContext>(
   folder: string,

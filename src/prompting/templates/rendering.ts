@@ -21,7 +21,7 @@ type Render = (context: object) => string;
 /**
  * Loads templates, and partials from `sets` (later sets win); with `ownPolicy`, `policy-own` replaces the partial
  * `policy`. Returns renderers and the SHA-256 of the sources used.
- * @throws UserError for a missing file, a syntax error, or an undefined variable
+ * @throws UserError for a missing file, a syntax error, or an unknown variable or helper
  */
 export function loadTemplates(
   wanted: readonly RequestedTemplate[],

@@ -21,7 +21,7 @@ export interface Pace {
   readonly speed?: number;
 }
 
-/** Minimum time in seconds for which the last moment is shown before the animation repeats. */
+/** Approximate time in seconds for which the last moment is shown before the animation repeats. */
 export const holdSeconds = 1.2;
 
 const maxRate = 30; // pictures per second; more would not be noticed
