@@ -54,7 +54,7 @@ export interface TrainingResult {
    * `result: last`, the last evaluation.
    */
   readonly lowest: StepLoss | undefined;
-  /** Directory of the adapter, model or policy; undefined if training was interrupted before its last evaluation. */
+  /** Directory of the adapter, model or policy; undefined if training was interrupted before writing it. */
   readonly result: string | undefined;
 }
 

@@ -8,7 +8,7 @@ import type { CallRecord, Cap, LimitName, UsageTotals } from './calls.js';
 
 export interface GameTurn {
   readonly message: string;
-  /** Present only if a model or a person plays. */
+  /** Present only if a model plays. */
   readonly reply?: string;
   /** Absent if the reply named no action and no fallback action was taken. */
   readonly action?: Action;

@@ -40,7 +40,7 @@ export interface Item {
   readonly calls: number | null;
   readonly minutes: number | null;
   readonly tags: readonly string[];
-  /** Name of the outermost item that contains this one. */
+  /** Name of the outermost sweep or evaluation that contains it; null if none does. */
   readonly within: string | null;
   /** Why the item can't be read. */
   readonly fault?: string;

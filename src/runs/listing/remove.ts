@@ -10,7 +10,7 @@ import { readTraining } from '../training/trainings.js';
 /**
  * The directories to delete for a run, a training run, or a directory of runs: policyloop created each of them. Other
  * files in a directory of runs stay.
- * @throws UserError if a process is writing there, or the record of a run is damaged
+ * @throws UserError if a process is writing there, or the record of a run or training run is damaged
  */
 export function removableAt(path: string): readonly string[] {
   requireIdle(path);

@@ -16,9 +16,9 @@ export interface RecordedTraining {
   readonly status: 'running' | 'crashed' | 'interrupted' | 'failed' | 'completed';
   /** Why the run failed or ended before its last step; null otherwise. */
   readonly note: string | null;
-  /** Path of the trained model, or kind of numeric policy; null if unknown. */
+  /** Path of the trained model, or a description of a numeric policy; null if unknown. */
   readonly model: string | null;
-  /** `lora`, `full`, `scratch`, or the method of a numeric policy. */
+  /** `lora`, `full`, `scratch`, or another trainer's name for its method; null if unknown. */
   readonly method: string | null;
   /** `sft`, `dpo`, `grpo`, `ppo`, … */
   readonly objective: string | null;
@@ -44,7 +44,7 @@ export interface RecordedTraining {
   }[];
   /** ISO 8601; null if the training run never started. */
   readonly started: string | null;
-  /** Directory of the adapter, model or policy; null until complete. */
+  /** Directory of the adapter, model or policy; null unless training ended with one. */
   readonly result: string | null;
   /** Command that starts and resumes it; null if it isn't recorded. */
   readonly command: string | null;
