@@ -21,7 +21,7 @@ export const runRecipes: Readonly<
   Record<RunRecipe, (run: SourceRun, winners: number | undefined) => readonly Example[]>
 > = { improvement, weighted, preference, repair };
 
-/** Imitates the proposals that beat the best score in their prompt: per iteration, the `winners` best (default: all). */
+/** Imitates proposals that beat the best score in their prompt: per iteration, the `winners` best (default: all). */
 export function improvement(run: SourceRun, winners?: number): readonly Imitation[] {
   return run.steps.flatMap((step) => {
     const improvements = step.proposals.filter(
