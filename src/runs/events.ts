@@ -28,7 +28,7 @@ export interface GameRecord extends Episode {
   readonly episode: number;
   readonly seed: number;
   readonly turns: readonly GameTurn[];
-  /** The final observation. */
+  /** The latest message for the model, usually the final observation. */
   readonly last: string;
   /** This and the following fields are present only in text worlds. */
   readonly objective?: string;

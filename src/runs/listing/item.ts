@@ -44,7 +44,7 @@ export interface Item {
   readonly within: string | null;
   /** Why the item can't be read. */
   readonly fault?: string;
-  /** Why a run that can be read has no result. */
+  /** Why no proposal was accepted, if the run failed for that reason. */
   readonly failure?: string;
   /** The requested values of the config, by key. */
   readonly settings?: Readonly<Record<string, string>>;

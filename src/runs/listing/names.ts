@@ -191,7 +191,7 @@ const allNamed = (places: RunFolders): readonly Match[] =>
 /** The runs directory and the folder of training runs. */
 const foldersOf = (places: RunFolders): readonly string[] => rootsOf(places).map(({ path }) => path);
 
-/** Names for shell completion: `latest`, and the names of all runs, training runs and directories of runs. */
+/** Names for shell completion: `latest`, and the names of all runs, training runs and studies. */
 export const runNames = (places: RunFolders): readonly string[] => [
   'latest',
   ...new Set(allNamed(places).map(({ path }) => nameOf(path, places))),
