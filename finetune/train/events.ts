@@ -18,7 +18,7 @@ interface OptimizerFigures {
   readonly tokens: number;
 }
 
-/** Statistics of an update's first optimizer step, except as noted; means are over trained tokens. */
+/** Statistics of an update's first optimizer step, except `tokens` and as noted; means are over trained tokens. */
 export interface ImprovementFigures extends OptimizerFigures {
   /** Nats per token. */
   readonly entropy: number;

@@ -77,7 +77,7 @@ interface TrainingJob<T extends TrainingResult> extends Display {
 
 /**
  * Starts or resumes training. Returns the exit code.
- * @throws UserError if there is no checkpoint to finish from
+ * @throws UserError if there is no checkpoint to finish from, or another process is writing to the output
  */
 export async function runTraining<T extends TrainingResult>(
   job: TrainingJob<T>,
