@@ -41,7 +41,7 @@ const nothingHidden: HiddenRange = [Number.POSITIVE_INFINITY, Number.NEGATIVE_IN
 export const minIfTied = 14;
 
 /**
- * If at least a fifth of the values are at a bound of their range (within 1% of it), other values may be at the other
+ * If at least a fifth of the values are at a bound (within 1% of the range's width), other values may be at the other
  * bound: if six runs solve a task, one in ten may still fail. If a bound is unknown, values may be hidden if there
  * are fewer than 14 values and at least half of them are equal.
  */

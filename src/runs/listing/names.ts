@@ -54,7 +54,7 @@ const isResult = (path: string) => existsSync(join(path, trainingFiles.about)) &
 /**
  * Paths of the runs with these names, without duplicates, in the given order.
  * @param isWhole returns true for an item, such as a training run, to return it instead of the runs in it
- * @throws UserError if a name matches no run, or is the beginning of several names
+ * @throws UserError if a name matches no run, or is ambiguous
  */
 export function findRuns(
   names: readonly string[],

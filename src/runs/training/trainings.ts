@@ -27,14 +27,14 @@ export interface RecordedTraining {
   /** Optimizer steps, or updates of reinforcement learning. */
   readonly unit: 'step' | 'update';
   readonly steps: { readonly done: number; readonly of: number };
-  /** The evaluation that selected the result's weights. */
+  /** The best evaluation, which selects the result's weights unless the config sets `result: last`. */
   readonly best: Measurement | null;
   readonly first: Measurement | null;
-  /** Mean returns of a numeric policy and its baselines on fresh episodes. */
+  /** Mean returns on fresh episodes: of the result, and of the baselines of a numeric policy. */
   readonly final: readonly { readonly name: string; readonly meanReturn: number }[];
   /** Training episodes; null if there are none. */
   readonly episodes: number | null;
-  /** Tokens sampled or read; null for numeric policies. */
+  /** Tokens sampled or read; null for numeric policies and before the first step. */
   readonly tokens: number | null;
   readonly seconds: number;
   readonly alarms: readonly {
@@ -54,7 +54,7 @@ export interface RecordedTraining {
   readonly use: string | null;
 }
 
-/** The evaluation that selected the result of a training run, as text for lists; null without one. */
+/** The best evaluation of a training run, as text for lists; null without one. */
 export function finalText({ best, unit }: Pick<RecordedTraining, 'best' | 'unit'>): string | null {
   return best && `${best.name} ${measurementText(best)} at ${unit} ${formatCount(best.step)}`;
 }

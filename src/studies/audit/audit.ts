@@ -165,7 +165,7 @@ export async function audit(
     improvements: {
       /** Number of new bests; the first evaluation counts only if it beats recorded returns before it. */
       recorded: list.length,
-      /** Number of new bests that are better than every earlier one, after Holm's correction. */
+      /** Number of new bests that are better than what they are compared with, after Holm's correction. */
       confirmed: list.filter(({ verdict }) => verdict === 'higher').length,
       list,
     },
