@@ -172,7 +172,7 @@ function emptyRunLines(sources: DatasetManifest['sources']): readonly string[] {
   return empty.length === 0 ? [] : [title, ...empty, ''];
 }
 
-/** Median and range, e.g. `1.2k (0.9k–2.1k)`. */
+/** Median and range, e.g. `1.2k (900–2.1k)`. */
 function rangeText(values: Distribution | undefined): string | undefined {
   if (values === undefined) return undefined;
   const { median, least, most } = values;

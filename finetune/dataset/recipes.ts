@@ -21,7 +21,7 @@ export const runRecipes: Readonly<
   Record<RunRecipe, (run: SourceRun, winners: number | undefined) => readonly Example[]>
 > = { improvement, weighted, preference, repair };
 
-/** Imitates the proposals that beat the best score in their prompt; with `winners`, only the best of each iteration. */
+/** Imitates proposals that beat the best score in their prompt: per iteration, the `winners` best (default: all). */
 export function improvement(run: SourceRun, winners?: number): readonly Imitation[] {
   return run.steps.flatMap((step) => {
     const improvements = step.proposals.filter(
@@ -53,8 +53,8 @@ function imitate(
 const place = ({ iteration, candidate, score }: Proposal['entry']) => ({ iteration, candidate, score });
 
 /**
- * Pairs the winner of an iteration with each candidate that scored lower. A single candidate is paired with the next
- * iteration's first candidate. That is fair, because scores depend only on the parameters, not on the prompt.
+ * Pairs the winner of an iteration with each candidate that scored lower. A single candidate is paired with the first
+ * of the next iteration that has any. That is fair, because scores depend only on the parameters, not on the prompt.
  */
 export function preference(run: SourceRun): readonly Preference[] {
   return run.steps.flatMap((step, i) =>

@@ -57,7 +57,7 @@ export interface Step {
   readonly promptTokens: number | undefined;
   /** Number of evaluations that the prompt lists. */
   readonly history: number;
-  /** The best score that the prompt names; undefined before the first evaluation. */
+  /** The best score that the prompt names; undefined if it names none, or if an earlier version logged the run. */
   readonly best: number | undefined;
   /** Ordered by candidate; never empty. */
   readonly proposals: readonly Proposal[];

@@ -27,7 +27,7 @@ export function isOne(dimension: Dimension): boolean {
   return dimension.factor === 1 && dimension.symbols.length === 0;
 }
 
-/** @throws Error for an unsupported operator, or an unsupported use of one */
+/** @throws Error for an unsupported operator */
 export function inferShapes(graph: OnnxGraph): ReadonlyMap<Value, Shape> {
   const shapes = new Map<Value, Shape>();
   /** Elements of the int64 vectors from which shapes are computed. */

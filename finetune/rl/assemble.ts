@@ -67,7 +67,7 @@ function openTask({ config, env }: PlannedLearning): Promise<RlTask> {
   return openAgentTask(config, episodes);
 }
 
-/** Ignores checkpoints unless `hooks` are given. @throws UserError if the model can't be used, or memory runs out */
+/** Without `hooks`, ignores checkpoints. @throws UserError if model or checkpoint can't be used, or memory runs out */
 export async function openTrainer(plan: PlannedLearning, hooks?: OnlineHooks): Promise<OpenedTrainer> {
   const { config, decoder, objective, checkpoint, threads } = plan;
   const model = await openModel(plan, config);

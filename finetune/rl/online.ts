@@ -89,7 +89,7 @@ export function startLearning(
   return state;
 }
 
-/** Trains until the last update or a limit. @throws UserError if training diverges */
+/** Trains until the last update, a limit or an interruption. @throws UserError if training diverges */
 export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}): Promise<OnlineOutcome> {
   const { checkpoint, owner, settings, state, task } = run;
   const { checkpointEvery, evaluation, updates: totalSteps } = settings;

@@ -110,7 +110,7 @@ export const rlKind = settingsKind<ParsedConfig>({
   longForm: environmentLongForm,
 });
 
-/** @throws UserError that lists every problem with its location, value, alternatives and hint */
+/** @throws UserError that lists the problems with their locations, values, alternatives and hints */
 export function loadRlConfig(...source: ConfigSource): RlConfig {
   const { config } = readTrainingConfig('rl', rlKind, ...source);
   return {
@@ -164,7 +164,7 @@ export function usageOf(config: LearningConfig, model: string, result: string): 
 
 const inlineYaml = (value: object) => stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();
 
-/** Words for what evaluations measure and count; `relative` is true if the reward depends on other policies. */
+/** Words for what evaluations measure and count; `relative` is true if the reward always depends on other policies. */
 export function wordsOf(config: LearningConfig) {
   if (!isProposer(config)) return { measured: 'mean return', relative: false, counted: 'held-out episode' };
   const relative = !isAbsolute(config.reward);

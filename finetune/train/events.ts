@@ -18,7 +18,7 @@ interface OptimizerFigures {
   readonly tokens: number;
 }
 
-/** Statistics of an update's first optimizer step, except as noted; means are over trained tokens. */
+/** Statistics of an update's first optimizer step, except `tokens` and as noted; means are over trained tokens. */
 export interface ImprovementFigures extends OptimizerFigures {
   /** Nats per token. */
   readonly entropy: number;
@@ -28,7 +28,7 @@ export interface ImprovementFigures extends OptimizerFigures {
   readonly largestMismatch: number;
   /** KL divergence from the reference; missing without a reference. */
   readonly kl?: number;
-  /** Fraction of the returns' variance explained by the value head before the update; missing without one. */
+  /** Fraction of the returns' variance that the value head explained before the update; missing without either. */
   readonly explainedVariance?: number;
   /** Fraction of tokens with a clipped ratio in the last step. */
   readonly clipShare: number;

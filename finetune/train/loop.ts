@@ -37,7 +37,7 @@ export interface TrainingHooks {
   onResult?(result: string): void;
   /** Checked after every step; if true, the run writes a checkpoint and ends. */
   stop?(): boolean;
-  /** Abandons a step or evaluation that hasn't changed anything yet; the run writes a checkpoint and ends. */
+  /** Abandons a supervised step or evaluation before it changes anything; the run writes a checkpoint and ends. */
   readonly abort?: AbortSignal | undefined;
   /** Called before baseline searches. */
   onBaselines?(): void;

@@ -107,7 +107,7 @@ export class TrainingRecord {
     return this.#metrics.flatMap((metric) => readMetric(metric) ?? []);
   }
 
-  /** @throws UserError if the metrics of an earlier session are damaged */
+  /** @throws UserError if the metrics or samples of an earlier session are damaged */
   add(metric: Metric): void {
     if (metric.kind === 'start') this.#keepUntil(metric.step);
     this.#metrics.push(metric);

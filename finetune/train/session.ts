@@ -54,7 +54,7 @@ export interface TrainingResult {
    * `result: last`, the last evaluation.
    */
   readonly lowest: StepLoss | undefined;
-  /** Directory of the adapter, model or policy; undefined if training was interrupted before its last evaluation. */
+  /** Directory of the adapter, model or policy; undefined if training was interrupted before writing it. */
   readonly result: string | undefined;
 }
 
@@ -77,7 +77,7 @@ interface TrainingJob<T extends TrainingResult> extends Display {
 
 /**
  * Starts or resumes training. Returns the exit code.
- * @throws UserError if there is no checkpoint to finish from
+ * @throws UserError if there is no checkpoint to finish from, or another process is writing to the output
  */
 export async function runTraining<T extends TrainingResult>(
   job: TrainingJob<T>,

@@ -36,7 +36,7 @@ export interface ShownEvaluations {
  */
 export interface CallRecord extends CallPosition {
   readonly messages: readonly ChatMessage[];
-  /** Absent if the prompt showed no evaluations, as in games. */
+  /** Absent in games, which have no evaluations. */
   readonly shown?: ShownEvaluations;
   readonly seed: number;
   /**

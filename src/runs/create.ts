@@ -10,7 +10,7 @@ import { emptyRun, runFiles } from './reader.js';
 import { type RunDirectory, RunWriter } from './writer.js';
 
 /**
- * The directory of a new run: `runDir` or, created in `runsDir`, `<name>-<date>-<time>` in UTC.
+ * The directory of a new run: `runDir` or, created in `runsDir`, `<name>-<date>-<time>` (UTC; numbered if taken).
  * @param name the config's `name` (default: the name of its file)
  */
 export function newRunPath(

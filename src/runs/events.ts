@@ -8,7 +8,7 @@ import type { CallRecord, Cap, LimitName, UsageTotals } from './calls.js';
 
 export interface GameTurn {
   readonly message: string;
-  /** Present only if a model or a person plays. */
+  /** Present only if a model plays. */
   readonly reply?: string;
   /** Absent if the reply named no action and no fallback action was taken. */
   readonly action?: Action;
@@ -28,7 +28,7 @@ export interface GameRecord extends Episode {
   readonly episode: number;
   readonly seed: number;
   readonly turns: readonly GameTurn[];
-  /** The final observation. */
+  /** The latest message for the model, usually the final observation. */
   readonly last: string;
   /** This and the following fields are present only in text worlds. */
   readonly objective?: string;

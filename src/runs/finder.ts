@@ -10,7 +10,7 @@ export interface FoundItem {
   readonly path: string;
   /** Path below the searched folder, with slashes; empty for the folder itself. */
   readonly name: string;
-  /** Name of the outermost plan that contains it; null if none does. */
+  /** Name of the outermost plan that contains it below the searched folder; null if there is none. */
   readonly within: string | null;
 }
 
@@ -80,6 +80,6 @@ export function planAt(directory: string): PlanDirectory | undefined {
 /** The plan that contains the run at `path`, if any. */
 export function enclosingPlan(path: string): PlanDirectory | undefined {
   const around = dirname(resolve(path));
-  // A study has one folder per experiment, which contains its runs.
+  // A plan has one folder per setting or experiment, which contains its runs.
   return planAt(around) ?? planAt(dirname(around));
 }

@@ -141,7 +141,7 @@ export function requireSameSetup(
 }
 
 /**
- * True if a limit of its sweep ended the run, and has been raised since.
+ * True if a limit of its sweep ended the run, and has been raised or removed since.
  * @param limits the limits that the run shares with the other runs of its sweep
  */
 export function isSweepLimitRaised(

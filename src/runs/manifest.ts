@@ -21,7 +21,7 @@ export interface Manifest {
   readonly run: string;
   /** If this is `running` but no process holds the run's lock, the run has crashed. */
   readonly status: 'running' | 'completed' | 'interrupted' | 'failed';
-  /** Why the run ended; absent while it is running. */
+  /** Why the run ended; absent while it is running, and after an unexpected error. */
   readonly reason?: StopReason;
   /** ISO 8601. */
   readonly created: string;

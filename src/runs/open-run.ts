@@ -41,7 +41,7 @@ export function requireConfig(file: string): string {
   });
 }
 
-/** Opens a run to play its policies again; imports the user's modules. @throws UserError if the run is damaged */
+/** Opens a run to play its policies again; imports the user's modules. @throws UserError for a damaged or agent run */
 export async function readWholeRun(path: string): Promise<OpenedRun> {
   const frame = await frameOf(path, async ({ manifest, config, policy }) => {
     const { id, options } = config.environment;

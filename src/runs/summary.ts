@@ -120,14 +120,14 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
   return lines.join('\n');
 }
 
-/** Example: `12.3: means of 20 episodes that differ by less may differ by luck`. */
+/** Example: `12.30: means of 20 episodes that differ by less may differ by luck`. */
 export function floorText({ episodes, floor, lead }: Noise): string {
   if (floor === 0)
     return `none: the best policies ${lead === 0 ? 'get equal returns' : 'differ by the same amount'} in every episode`;
   return `${distinctFormat([floor, lead])(floor)}: means of ${plural(episodes, 'episode')} that differ by less may differ by luck`;
 }
 
-/** The floor and the observed lead: `…; the best leads the second best by 3.1, which takes 315 episodes to confirm`. */
+/** The floor and the observed lead: `…; the best leads the second best by 3.100, which takes 315 episodes …`. */
 export function noiseText(noise: Noise): string {
   const { floor, lead, needed } = noise;
   if (floor === 0) return floorText(noise);

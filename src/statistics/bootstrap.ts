@@ -41,7 +41,7 @@ const nothingHidden: HiddenRange = [Number.POSITIVE_INFINITY, Number.NEGATIVE_IN
 export const minIfTied = 14;
 
 /**
- * If at least a fifth of the values are at a bound of their range (within 1% of it), other values may be at the other
+ * If at least a fifth of the values are at a bound (within 1% of the range's width), other values may be at the other
  * bound: if six runs solve a task, one in ten may still fail. If a bound is unknown, values may be hidden if there
  * are fewer than 14 values and at least half of them are equal.
  */
@@ -78,13 +78,13 @@ const resamples = 2000;
 /** With fewer values, too many resamples are nearly constant, which makes their t values arbitrary. */
 const fewestToStudentise = 10;
 
-/** A resample counts as nearly constant if its standard error is below this share of the sample's standard error. */
+/** A resample counts as nearly constant if its standard error is at most this share of the sample's. */
 const leastSpread = 0.1;
 
 /**
  * The 95% interval of a sum of weighted means: of a single mean, a difference of two groups, or a mean over tasks.
- * It resamples the values within each stratum, never the strata. It is null if a stratum has fewer than three values,
- * or may hide any value (`realLine`).
+ * It resamples the values within each stratum, never the strata. It is null without strata, or if a stratum has fewer
+ * than three values or may hide any value (`realLine`).
  *
  * The interval is mean ± q·s. For one stratum of ten or more values, q is the 0.95 quantile of |t| over
  * resamples (the symmetric studentised bootstrap, Hall 1988). Otherwise, or if at least one in twenty
@@ -103,7 +103,7 @@ export function interval95(
   return memoize(JSON.stringify([strata, by]), () => intervalOf(strata, by));
 }
 
-/** 95% interval of the mean of values in a known range. @param by as for `interval95` */
+/** 95% interval of the mean of values, clipped to their possible range. @param by as for `interval95` */
 export const meanInterval95 = (values: readonly number[], range: Interval, by?: 'student'): Interval | null =>
   clip(interval95([{ values, hidden: hiddenRange(values, range) }], by), range, mean(values));
 
@@ -171,7 +171,7 @@ function halfWidth(strata: readonly Stratum[], by: 'bootstrap' | 'student'): num
   return studentQuantile975(degrees) * Math.sqrt(variance);
 }
 
-/** The 0.95 quantile of |t| over resamples; NaN if there are too few values. */
+/** The 0.95 quantile of |t| over resamples; not finite for too few values or too many nearly constant resamples. */
 function studentisedQuantile(values: readonly number[]): number {
   if (values.length < fewestToStudentise) return Number.NaN;
   const center = mean(values);

@@ -14,7 +14,7 @@ export const maxWithinBudget = (budget: number, most: number): number => {
  * competitor is judged by all its returns so far. Each round has an equal share of the budget; the better half stays.
  * @param play plays further episodes of a competitor, the same for all in a round; undefined: it drops out
  * @param onEliminated receives a competitor that has played its last episode
- * @returns the competitors with returns, best first
+ * @returns the competitors that haven't dropped out, best first
  */
 export async function halve<T>(
   all: readonly T[],

@@ -88,7 +88,7 @@ export async function reopenRun(
 /**
  * Cleans up after a process that was killed after completing its run.
  * @param write writes the report
- * @returns true if the report was missing
+ * @returns true if the report was missing or outdated
  */
 export async function finishKilledRun(
   path: string,

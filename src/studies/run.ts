@@ -202,7 +202,7 @@ export async function beginRun(
   return { assembly, directory: startRun(assembly, place(), context, notes) };
 }
 
-/** @throws FailedWork if nothing answers at a model's address, before anything is written or played */
+/** @throws UserError if a model can't be opened (FailedWork if nothing answers), before anything is written */
 export async function openModel(assembly: Assembly, { note, stop }: RunNotes): Promise<void> {
   try {
     await makeRoom(assembly, stop?.finish, ({ kind, message }) => {

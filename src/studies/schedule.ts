@@ -57,7 +57,7 @@ export interface PlanOutcome {
 }
 
 interface Reporting<Result> {
-  /** Writes the results so far, given the failures. Called at the start and after each run, but not for a part. */
+  /** Writes the results so far, given the failures. Called at the start and end and after each run; not for a part. */
   readonly write: (failures: readonly PlanFailure[]) => Result;
   /** Prints the results at the end. */
   readonly print: (result: Result, outcome: PlanOutcome) => void;
@@ -151,7 +151,7 @@ function recordedOutcome({ entries }: Plan, directory: string): PlanOutcome {
   return outcomeOf(entries, new Map(ends));
 }
 
-/** Executes runs in this thread; long episodes are played in a thread per run. */
+/** Executes runs in this thread, and plays long episodes in worker threads. */
 async function runEntries(
   plan: Plan,
   directory: string,

@@ -108,7 +108,7 @@ const capKeys = ({ scoreCap, logitCap }: DecoderConfig): GgufKeys => ({
   ...(logitCap !== undefined && { final_logit_softcapping: float32(logitCap) }),
 });
 
-/** The keys that only one architecture has. */
+/** The keys that only some architectures have. */
 const ownKeys: Readonly<Record<string, (config: DecoderConfig) => GgufKeys>> = {
   gemma2: (config) => ({
     'attention.sliding_window': uint32(windowOf(config) ?? config.contextTokens),

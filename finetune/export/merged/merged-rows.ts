@@ -145,7 +145,7 @@ export interface RowForm {
 
 export const rawForm: RowForm = { rows: 1, change: (values) => values };
 
-/** Describes a weight to write, with an adapter's change added, if any. @throws UserError if it exceeds float16 */
+/** Describes a weight to write, plus an adapter's change, if any. `chunks` throws a UserError if it exceeds float16. */
 export const mergeTensor = (
   weight: StoredTensor,
   change: WeightChange | undefined,

@@ -8,7 +8,7 @@ import type { SampledReply, Sampler } from '../../engine/sampler.js';
 export const wasChosen = (allowed: readonly number[] | null): boolean => allowed?.length !== 1;
 
 export interface RlTask {
-  /** Plays `size` episodes from each start; `seed` is for sampling. */
+  /** Plays `size` episodes from each start, or for each run in flight; `seed` is for sampling. */
   play(sampler: Sampler, starts: readonly number[], size: number, seed: number): Promise<readonly Group[]>;
   /** Evaluates the model on held-out starts or runs; `seed` is for sampling. */
   measure(sampler: Sampler, starts: readonly number[], seed: number): Promise<Measurement>;

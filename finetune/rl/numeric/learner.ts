@@ -31,7 +31,7 @@ import type { NumericConfig } from './numeric-config.js';
 /** First spawn keys of the random streams. */
 const streams = { policy: 20, value: 21, order: 22 } as const;
 
-/** The policy, the value function, and the moments of the training observations, in checkpoints and results. */
+/** Names in checkpoints: the policy, the value function, and the moments of the training observations. */
 const parameterNames = ['policy', 'value', 'observed.count', 'observed.mean', 'observed.squares'] as const;
 
 const parameterOf = (parameters: readonly Parameter[], name: (typeof parameterNames)[number]) =>

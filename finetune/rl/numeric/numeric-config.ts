@@ -136,7 +136,7 @@ export function isNumericConfig(file: string, cwd: string): boolean {
   return 'algorithm' in content || ('policy' in content && !('model' in content));
 }
 
-/** @throws UserError that lists every problem with its location, value, alternatives and hint */
+/** @throws UserError that lists the problems with their locations, values, alternatives and hints */
 export function loadNumericConfig(...source: ConfigSource): NumericConfig {
   const { config } = readTrainingConfig('rl', numericKind, ...source);
   const { environment, policy } = config;

@@ -57,7 +57,7 @@ interface PlayCounts {
 
 /**
  * Trains, resuming from the checkpoint if it exists.
- * @throws UserError if the policy doesn't suit the environment, or the settings changed
+ * @throws UserError if the policy doesn't suit the environment, the settings changed, or training diverges
  */
 export async function trainNumeric(config: NumericConfig, hooks: NumericHooks = {}): Promise<NumericOutcome> {
   const environments = await openEnvironments(config, hooks);

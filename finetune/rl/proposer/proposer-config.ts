@@ -100,7 +100,7 @@ export function isProposerConfig(file: string, cwd: string): boolean {
   return ['tasks', 'experiment', 'answers'].some((key) => Object.hasOwn(content, key));
 }
 
-/** @throws UserError that lists every problem with its location, value, alternatives and hint */
+/** @throws UserError like `loadTrainConfig`; of the tasks' problems, it lists those of the first invalid one */
 export function loadProposerConfig(...source: ConfigSource): ProposerConfig {
   const { config, read } = readTrainingConfig('rl', proposerKind, ...source);
   const { heldOut = config.tasks } = config;

@@ -55,7 +55,7 @@ export const rewardSchema = z.discriminatedUnion('kind', [
 
 export type CandidateReward = z.output<typeof rewardSchema>;
 
-/** True if the reward doesn't depend on other policies. */
+/** False if the reward always depends on other policies; held-out runs are then scored by the baselines they beat. */
 export const isAbsolute = ({ kind }: CandidateReward): boolean => kind === 'return' || kind === 'module';
 
 /** Expands the short form of a module: `{kind: ./my-reward.js}`. */
@@ -87,7 +87,7 @@ export interface CandidateGroup {
 /** Returns the reward of each candidate of a group, in order. */
 export type GroupReward = (group: CandidateGroup) => readonly number[];
 
-/** @throws UserError if a module can't be imported */
+/** @throws UserError if the module is unusable; the returned function throws one for unusable rewards */
 export async function openReward(reward: CandidateReward): Promise<GroupReward> {
   if (reward.kind !== 'module') return (group) => rewardsOf(group, reward);
   const { file, create } = await loadModule(reward.path, 'reward', 'reward.path');

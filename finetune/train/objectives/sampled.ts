@@ -15,7 +15,7 @@ export interface Sampled extends TokenSequence {
   readonly oldLogp?: ValuesPerToken | undefined;
   /** Log-probabilities reported by the sampler. Required unless `maxImportance` is 0. */
   readonly samplerLogp?: ValuesPerToken | undefined;
-  /** Log-probabilities under the reference policy. Required if the KL coefficient isn't 0. */
+  /** Log-probabilities under the reference policy. GRPO requires them if its KL coefficient isn't 0. */
   readonly referenceLogp?: ValuesPerToken | undefined;
   /** Targets of the value head; `oldValues` are its values before the update. PPO requires both. */
   readonly returns?: ValuesPerToken | undefined;

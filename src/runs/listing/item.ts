@@ -40,11 +40,11 @@ export interface Item {
   readonly calls: number | null;
   readonly minutes: number | null;
   readonly tags: readonly string[];
-  /** Name of the outermost item that contains this one. */
+  /** Name of the outermost sweep or evaluation that contains it; null if none does. */
   readonly within: string | null;
   /** Why the item can't be read. */
   readonly fault?: string;
-  /** Why a run that can be read has no result. */
+  /** Why no proposal was accepted, if the run failed for that reason. */
   readonly failure?: string;
   /** The requested values of the config, by key. */
   readonly settings?: Readonly<Record<string, string>>;

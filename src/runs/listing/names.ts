@@ -54,7 +54,7 @@ const isResult = (path: string) => existsSync(join(path, trainingFiles.about)) &
 /**
  * Paths of the runs with these names, without duplicates, in the given order.
  * @param isWhole returns true for an item, such as a training run, to return it instead of the runs in it
- * @throws UserError if a name matches no run, or is the beginning of several names
+ * @throws UserError if a name matches no run, or is ambiguous
  */
 export function findRuns(
   names: readonly string[],
@@ -191,7 +191,7 @@ const allNamed = (places: RunFolders): readonly Match[] =>
 /** The runs directory and the folder of training runs. */
 const foldersOf = (places: RunFolders): readonly string[] => rootsOf(places).map(({ path }) => path);
 
-/** Names for shell completion: `latest`, and the names of all runs, training runs and directories of runs. */
+/** Names for shell completion: `latest`, and the names of all runs, training runs and studies. */
 export const runNames = (places: RunFolders): readonly string[] => [
   'latest',
   ...new Set(allNamed(places).map(({ path }) => nameOf(path, places))),

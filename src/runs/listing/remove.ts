@@ -9,8 +9,8 @@ import { readTraining } from '../training/trainings.js';
 
 /**
  * The directories to delete for a run, a training run, or a directory of runs: policyloop created each of them. Other
- * files in a directory of runs stay.
- * @throws UserError if a process is writing there, or the record of a run is damaged
+ * files in a directory of runs stay, except in a study's, which is deleted as a whole.
+ * @throws UserError if a process is writing there, or the record of a run or training run is damaged
  */
 export function removableAt(path: string): readonly string[] {
   requireIdle(path);

@@ -35,7 +35,7 @@ export interface RunPlace extends Place {
 }
 
 export interface ScannedItem extends Place {
-  /** Changes whenever the run's manifest, the training run's files, or the labels change. */
+  /** Changes with the run's manifest, the training run's record or metrics, and the labels; constant for a plan. */
   readonly version: string;
 }
 

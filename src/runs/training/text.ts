@@ -87,7 +87,7 @@ function trainedText({ method, model, objective, on, unit }: RecordedTraining, c
   return `${modelText(model, cwd)} (${method}) with ${objective} ${where}`;
 }
 
-/** Shortens a path; the model of a numeric policy isn't a path. */
+/** Shortens a path; the model of a numeric policy may be a description instead. */
 const modelText = (model: string, cwd: string) => (isAbsolute(model) ? shownModel(model, cwd) : model);
 
 /** Shown if no evaluation selected a result. */

@@ -16,9 +16,9 @@ export interface RecordedTraining {
   readonly status: 'running' | 'crashed' | 'interrupted' | 'failed' | 'completed';
   /** Why the run failed or ended before its last step; null otherwise. */
   readonly note: string | null;
-  /** Path of the trained model, or kind of numeric policy; null if unknown. */
+  /** Path of the trained model, or a description of a numeric policy; null if unknown. */
   readonly model: string | null;
-  /** `lora`, `full`, `scratch`, or the method of a numeric policy. */
+  /** `lora`, `full`, `scratch`, or another trainer's name for its method; null if unknown. */
   readonly method: string | null;
   /** `sft`, `dpo`, `grpo`, `ppo`, … */
   readonly objective: string | null;
@@ -27,14 +27,14 @@ export interface RecordedTraining {
   /** Optimizer steps, or updates of reinforcement learning. */
   readonly unit: 'step' | 'update';
   readonly steps: { readonly done: number; readonly of: number };
-  /** The evaluation that selected the result's weights. */
+  /** The best evaluation, which selects the result's weights unless the config sets `result: last`. */
   readonly best: Measurement | null;
   readonly first: Measurement | null;
-  /** Mean returns of a numeric policy and its baselines on fresh episodes. */
+  /** Mean returns on fresh episodes: of the result, and of the baselines of a numeric policy. */
   readonly final: readonly { readonly name: string; readonly meanReturn: number }[];
   /** Training episodes; null if there are none. */
   readonly episodes: number | null;
-  /** Tokens sampled or read; null for numeric policies. */
+  /** Tokens sampled or read; null for numeric policies and before the first step. */
   readonly tokens: number | null;
   readonly seconds: number;
   readonly alarms: readonly {
@@ -44,7 +44,7 @@ export interface RecordedTraining {
   }[];
   /** ISO 8601; null if the training run never started. */
   readonly started: string | null;
-  /** Directory of the adapter, model or policy; null until complete. */
+  /** Directory of the adapter, model or policy; null unless training ended with one. */
   readonly result: string | null;
   /** Command that starts and resumes it; null if it isn't recorded. */
   readonly command: string | null;
@@ -54,7 +54,7 @@ export interface RecordedTraining {
   readonly use: string | null;
 }
 
-/** The evaluation that selected the result of a training run, as text for lists; null without one. */
+/** The best evaluation of a training run, as text for lists; null without one. */
 export function finalText({ best, unit }: Pick<RecordedTraining, 'best' | 'unit'>): string | null {
   return best && `${best.name} ${measurementText(best)} at ${unit} ${formatCount(best.step)}`;
 }

@@ -30,7 +30,7 @@ export interface Improvement extends Pick<PairedDifference, 'difference' | 'inte
   readonly recorded: number;
   /** Mean return in fresh episodes. */
   readonly fresh: number;
-  /** The earlier new best with the highest fresh mean; null if compared with recorded returns without a policy. */
+  /** The earlier new best that does best in the choosing episodes; null if compared with returns without a policy. */
   readonly before: string | null;
 }
 
@@ -163,9 +163,9 @@ export async function audit(
     /** The best recorded mean minus the mean of its policy in fresh episodes. */
     optimism: record.score - ofRecordedBest,
     improvements: {
-      /** Number of new bests; the first evaluation counts only if something is recorded before it. */
+      /** Number of new bests; the first evaluation counts only if it beats recorded returns before it. */
       recorded: list.length,
-      /** Number of new bests that are better than every earlier one, after Holm's correction. */
+      /** Number of new bests that are better than what they are compared with, after Holm's correction. */
       confirmed: list.filter(({ verdict }) => verdict === 'higher').length,
       list,
     },

@@ -25,7 +25,7 @@ export interface AuditRecord {
   readonly evaluations: readonly RecordedEvaluation[];
   /** Number of rows with returns but without parameters, which can't be played again. */
   readonly unknown: number;
-  /** The best of these rows before the first evaluation, e.g. of a warm-up; the first new best must beat it. */
+  /** The best of these rows before the first evaluation, which is a new best only if it beats this. */
   readonly start?: Pick<RecordedEvaluation, 'returns' | 'score'> | undefined;
 }
 
@@ -40,7 +40,7 @@ const maxRecordBytes = 128 * 2 ** 20;
 
 /**
  * @param file name for error messages
- * @throws UserError if a column is missing or a value isn't a number (it names the line), or without evaluations
+ * @throws UserError if the file can't be read, a row is malformed (it names the line), or no row has parameters
  */
 export function readRecord(path: string, file: string): AuditRecord {
   const [ending] = /\.(csv|jsonl)$/i.exec(file) ?? [];

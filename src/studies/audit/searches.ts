@@ -19,7 +19,7 @@ export interface SearchOutcome {
   readonly evaluations: number;
   readonly returns: readonly number[];
   readonly mean: number;
-  /** 95% interval of the mean; null for fewer than three repeats. */
+  /** 95% interval of the mean; null for too few repeats (see `interval95`). */
   readonly interval: Interval | null;
 }
 

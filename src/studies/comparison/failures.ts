@@ -7,7 +7,7 @@ export const hasFailed = ({ confirmed, manifest, status }: RunSummary, candidate
   (status === 'failed' && manifest.reason?.kind !== 'environment-error') ||
   (status === 'completed' && confirmed === null && candidates > 0);
 
-/** Returns the value for failed runs without a confirmed return: the lowest of all runs of the environment. */
+/** Returns the lowest confirmed return of the environment, used for failed runs without one; null if there is none. */
 export function worstReturn(confirmed: readonly (number | null)[]): number | null {
   const known = confirmed.filter((value) => value !== null);
   return known.length === 0 ? null : smallest(known);

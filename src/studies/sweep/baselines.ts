@@ -38,7 +38,7 @@ export function baselinesFor({ config, values }: SweepSetting): readonly SweepSe
 }
 
 /**
- * Compares each setting of each task with its baselines, paired by seed. All differences of a sweep share Holm's
+ * Compares each setting of each task with its baselines, paired by seed. All of these differences share Holm's
  * correction.
  */
 export function baselineDifferences(

@@ -24,7 +24,7 @@ export interface Effect
 }
 
 export interface Effects {
-  /** Number of seeds for which all settings are complete; each is one observation. */
+  /** Number of seeds for which all settings have a return; each is one observation. */
   readonly count: number;
   readonly levels: readonly LevelMean[];
   readonly main: readonly Effect[];

@@ -38,7 +38,7 @@ export interface SweepResult {
   readonly policyloop: string;
   /** Time of writing, ISO 8601. */
   readonly date: string;
-  /** `incomplete` if a run is missing or failed. */
+  /** `incomplete` if a run failed or hasn't reached its planned end. */
   readonly status: 'completed' | 'incomplete';
   readonly name: string;
   readonly method: string;

@@ -30,7 +30,7 @@ export interface Decoder {
 
 const maxTokens = 4096;
 
-/** @throws UserError if the directory has no model */
+/** @throws UserError if the directory has no supported model */
 export const openDecoder = (path: string, decimals: number): Decoder => ({
   path,
   config: readDecoderConfig(path),
