@@ -114,8 +114,9 @@ export const seenByRequest =
   (parameters: ParameterVector): SeenParameters | undefined =>
     siblings.some((other) => vectorKey(other) === vectorKey(parameters)) ? { iteration } : seen(parameters);
 
-/** Joins the proposals of several proposers. */
-export const joinProposals = (parts: readonly Proposals[]): Proposals => ({
-  proposals: parts.flatMap(({ proposals }) => proposals).toSorted((a, b) => a.candidate - b.candidate),
-  end: parts.map(({ end }) => end).find((end) => end !== undefined),
-});
+/** Joins the proposals of several proposers; none if one of them was interrupted. */
+export function joinProposals(parts: readonly Proposals[]): Proposals {
+  const { end } = parts.find((part) => part.end !== undefined) ?? {};
+  const proposals = end?.kind === 'interrupted' ? [] : parts.flatMap((part) => part.proposals);
+  return { proposals: proposals.toSorted((a, b) => a.candidate - b.candidate), end };
+}
