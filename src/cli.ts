@@ -108,7 +108,7 @@ console.log = (...values: unknown[]) => context.print(format(...values));
 const closingMs = 4000;
 
 /**
- * For commands with `finishing`, the first Ctrl-C lets them finish and the second aborts them. SIGTERM (from `timeout`,
+ * For commands with `finishingText`, the first Ctrl-C lets them finish and the second aborts them. SIGTERM (from `timeout`,
  * systemd, Docker, Slurm) and SIGHUP (from a closed terminal) abort them immediately, because a SIGKILL may follow.
  * A dry run has nothing to finish, so any signal kills it, even while it reads a model.
  */

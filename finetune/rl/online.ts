@@ -54,7 +54,7 @@ export interface OnlineHooks extends TrainingHooks {
 }
 
 export interface OnlineOutcome {
-  /** The parameters of the result; `chosen` is their evaluation. */
+  /** The parameters of the result; `chosenEvaluation` is their evaluation. */
   readonly parameters: readonly Parameter[];
   readonly chosenEvaluation: Pick<EvaluationResult, 'step' | 'meanReward'> | undefined;
   readonly step: number;

@@ -93,7 +93,7 @@ export async function runLoop(
   }
 }
 
-/** @throws FailedWork if a value isn't finite */
+/** @throws WorkError if a value isn't finite */
 export function rejectNonFinite(step: number, found: Readonly<Record<string, number>>): void {
   if (Object.values(found).every(Number.isFinite)) return;
   const values = Object.entries(found).map(([name, value]) => `the ${name} is ${value}`);

@@ -18,7 +18,7 @@ import {
 } from './policy.js';
 import type { QTableConfig } from './settings.js';
 
-/** Maps an observation to a state index in `0 … states - 1`. */
+/** Maps an observation to a state index in `0 … stateCount - 1`. */
 interface Discretizer {
   readonly stateCount: number;
   readonly index: (observation: Observation) => number;

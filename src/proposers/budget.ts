@@ -275,7 +275,7 @@ export class Ledger implements CallUsage {
     return undefined;
   }
 
-  /** Returns the maximum length of a completion within the limits, in tokens, from `fewest` to `maxCompletion`. */
+  /** Returns the maximum length of a completion within the limits, in tokens, from `fewest` to `maxCompletionTokens`. */
   #longestFor(worst: (length: number) => Amounts, fewest: number): number {
     const [none, one] = [worst(0), worst(1)];
     const maxLengths = this.#budgets.flatMap(({ limits, used }) =>

@@ -202,7 +202,7 @@ export async function beginRun(
   return { assembly, directory: startRun(assembly, place(), context, notes) };
 }
 
-/** @throws FailedWork if nothing answers at a model's address, before anything is written or played */
+/** @throws WorkError if nothing answers at a model's address, before anything is written or played */
 export async function openModel(assembly: Assembly, { note, stop }: RunNotes): Promise<void> {
   try {
     await reserveContext(assembly, stop?.finish, ({ kind, message }) => {

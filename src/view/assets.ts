@@ -1,7 +1,7 @@
 /** Files for the browser: the HTML shell of all pages, and the app's script and style sheet. */
 import { appScript, appStyle, pageShell } from '../web/page.js';
 
-/** A response body with its content type; `policy`: its Content-Security-Policy (default: `contentPolicy`). */
+/** A response body with its content type; `csp`: its Content-Security-Policy (default: `contentCsp`). */
 export interface ServedFile {
   readonly type: string;
   readonly body: string | Buffer | (() => string | Buffer);

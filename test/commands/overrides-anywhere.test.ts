@@ -30,7 +30,7 @@ describe.each(files)('%s', (file) => {
   });
 });
 
-describe('separateOverrides', () => {
+describe('moveOverridesFirst', () => {
   const declared = { array: ['baseline', 'configs'], boolean: ['json'] };
   const moved = (...args: readonly string[]) => moveOverridesFirst(args, declared);
 

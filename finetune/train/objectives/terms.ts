@@ -63,7 +63,7 @@ export function klToReference(tokens: TokenValues, ratio: Value): Value {
   return mul(sub(sub(exp(difference), difference), number(1)), ratio);
 }
 
-/** −Σ weights·importance·gain − Σ entropy_weights·entropy; `penalized` modifies importance·gain. */
+/** −Σ weights·importance·gain − Σ entropy_weights·entropy; `penalize` modifies importance·gain. */
 export function policyLoss(
   tokens: TokenValues,
   old: Value,

@@ -29,7 +29,7 @@ export class TabularTask implements Task<number> {
   readonly observationSpace: DiscreteSpace;
   readonly actionSpace: DiscreteSpace;
   readonly #model: TabularModel;
-  /** The outcomes of each action in each state, at `state · actions + action`. */
+  /** The outcomes of each action in each state, at `state · actionCount + action`. */
   readonly #outcomes: readonly (readonly TabularOutcome[])[];
   readonly #probabilities: readonly (readonly number[])[];
   #state = 0;

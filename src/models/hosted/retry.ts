@@ -79,7 +79,7 @@ async function waitForTurn<T>(
 }
 
 /**
- * Retries until success, a permanent failure, the last retry or the deadline. `attempted` contains the fields of a
+ * Retries until success, a permanent failure, the last retry or the deadline. `attemptInfo` contains the fields of a
  * completion that describe the attempts. @throws ModelError
  */
 export async function callWithRetries<T>(call: Call<T>) {

@@ -18,7 +18,7 @@ export const opGroups = [binaryOps, unaryOps, comparisonOps, integerTests, digit
 
 /**
  * Type of a tree's value: a number, a truth value, or an action (0 if discrete, otherwise the index in the tuple).
- * Only trees of the same sort can replace each other.
+ * Only trees of the same type can replace each other.
  */
 export type TreeType = 'number' | 'test' | number;
 

@@ -27,7 +27,7 @@ const maxTries = 10;
 const innerShare = 0.9;
 
 /**
- * Replaces a random subtree of `a` by one of `b` of the same sort.
+ * Replaces a random subtree of `a` by one of `b` of the same type.
  * @returns undefined if a program isn't from the grammar; `a` if no exchange fits
  */
 export function crossover(

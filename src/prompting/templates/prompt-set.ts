@@ -76,7 +76,7 @@ type TemplateSchemas = readonly [z.ZodObject, z.ZodObject];
 
 /**
  * @param field the setting that names the set
- * @param more additional templates; their render functions come last in `render`
+ * @param more additional templates; their render functions come last in `renderers`
  * @throws UserError with file, line and column if a template is invalid
  */
 export function loadPrompts<Context extends TaskContext>(

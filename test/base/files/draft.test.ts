@@ -26,7 +26,7 @@ const writeSecond = (output: string) =>
     writeFileSync(join(draft, 'a'), 'second');
   });
 
-describe('writeWhole', () => {
+describe('writeAtomic', () => {
   it.each([
     [
       'it is killed midway',

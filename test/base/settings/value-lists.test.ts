@@ -46,7 +46,7 @@ it('splitItems never splits inside brackets, braces or quotes', () => {
   );
 });
 
-it('valuesOf splits a JSON list into items that parse to the original values', () => {
+it('parseValues splits a JSON list into items that parse to the original values', () => {
   fc.assert(
     fc.property(fc.array(json, { minLength: 2, maxLength: 5 }), (items) => {
       const values = parseValues(items.join(', '), 'key');
@@ -71,19 +71,19 @@ it.each([
   // In braces, a colon without a space separates only after a quoted key.
   [`{a:'0,"'}",0},1`, [`{a:'0,"'}",0}`, '1']],
   [`{"a":'}'},1`, [`{"a":'}'}`, '1']],
-])('valuesOf parses %s as a list', (text, items) => {
+])('parseValues parses %s as a list', (text, items) => {
   expect(parseValues(text, 'key')).toEqual({ kind: 'list', items });
 });
 
 it.each(['0.5', '[1,2]', '{a: 1, b: 2}', '"1..3"', '../runs/a', 'a..b', '[1..3]', "'a,b'", '[1,2'])(
-  "valuesOf doesn't parse %s as a list",
+  "parseValues doesn't parse %s as a list",
   (text) => {
     expect(parseValues(text, 'key')).toBeUndefined();
     expect(() => rejectLists([`key=${text}`])).not.toThrow();
   },
 );
 
-it('valuesOf parses uniform and loguniform ranges', () => {
+it('parseValues parses uniform and loguniform ranges', () => {
   expect(parseValues('uniform(-1,2.5)', 'key')).toEqual({ kind: 'uniform', low: -1, high: 2.5 });
   expect(parseValues('loguniform(1e-4, 0.01)', 'key')).toEqual({ kind: 'loguniform', low: 1e-4, high: 0.01 });
 });
@@ -95,7 +95,7 @@ it.each([
   ['uniform(1)', /uniform takes two numbers/],
   ['uniform(2,1)', /the lower first/],
   ['loguniform(0,1)', /above 0/],
-])('valuesOf rejects %s', (text, message) => {
+])('parseValues rejects %s', (text, message) => {
   expect(() => parseValues(text, 'key')).toThrow(message);
 });
 

@@ -49,7 +49,7 @@ describe('progress without a terminal', () => {
     expect(noted.filter((line) => line.includes('loss'))).toHaveLength(2);
   });
 
-  it('prints one line per update with lineEvery: 0', () => {
+  it('prints one line per update with lineSeconds: 0', () => {
     const { context, noted } = recorded();
     const progress = createProgress({}, context);
     progress.begin({ label: 'written', total: 3e6, lineSeconds: 0, formatAmount: formatBytes });

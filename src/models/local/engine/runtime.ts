@@ -42,7 +42,7 @@ interface ForwardInput {
 }
 
 interface ForwardOutput {
-  /** [logitsOf.length, vocabulary] */
+  /** [logitIndices.length, vocabulary] */
   readonly logits: Float32Array;
   readonly entries: NewEntries;
   readonly states: LayerStates;

@@ -17,7 +17,7 @@ import {
   type Value,
 } from './values.js';
 
-/** Maximum work per rendering: a character counts as 1, and a step or list item as `workOfStep`. */
+/** Maximum work per rendering: a character counts as 1, and a step or list item as `workPerStep`. */
 const maxWork = 50_000_000;
 const workPerStep = 200;
 
