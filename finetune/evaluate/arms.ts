@@ -173,8 +173,8 @@ function modelOfAdapter(adapter: string, base: Arm | undefined, cwd: string): st
   }
 }
 
-function requireBase({ paths: local, lineage, label }: Arm): string {
-  if (local?.adapter !== undefined) return local.model;
+function requireBase({ paths, lineage, label }: Arm): string {
+  if (paths?.adapter !== undefined) return paths.model;
   const basePath = lineage?.base.model;
   if (basePath !== undefined && lineage?.method !== 'scratch' && holdsModel(basePath)) {
     return basePath;

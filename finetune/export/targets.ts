@@ -99,18 +99,18 @@ async function writeGgufAndModelfile(job: ExportJob): Promise<ExportResult> {
   const gguf = await writeGguf(model, adapter, job.out, type, ignoredKeys, signal);
   const { contextTokens, cappedFrom, keptChange } = gguf;
   const variables = templateVariables(adapter?.directory ?? model);
-  const { text, hasTemplate: template } = ggufModelfile(model, basename(job.out), variables, contextTokens, ignoredKeys);
+  const { text, hasTemplate } = ggufModelfile(model, basename(job.out), variables, contextTokens, ignoredKeys);
   replaceFile(file, text);
   const [out, modelfile] = [shownPath(job.out, cwd), shownPath(file, cwd)];
   return {
-    output: { out, modelfile, template, dtype, ...gguf },
+    output: { out, modelfile, template: hasTemplate, dtype, ...gguf },
     lines: [
       `written     ${out} (${formatBytes(gguf.bytes)}, ${dtype}), ${modelfile}`,
       `ollama      ollama create ${shellWord(name)} -f ${shellWord(modelfile)}, then model.provider=ollama ${shellWord(`model.name=${name}`)}`,
       `llama.cpp   llama-server -m ${shellWord(out)} --jinja`,
     ],
     notes: [
-      ...(template
+      ...(hasTemplate
         ? []
         : [
             `${modelfile} has no TEMPLATE: the model's chat template can't be converted; see the comment in the file`,

@@ -113,8 +113,8 @@ export function openConfig(
  * @throws UserError if it can't be found, read or parsed
  */
 export function kindOfConfig(name: string, cwd: string): ConfigKindName {
-  const { path, text, bundledKind: ready } = findConfig('experiment', name, cwd, readConfigFile);
-  return ready ?? kindIn(parseSource(text, path).content) ?? 'experiment';
+  const { path, text, bundledKind } = findConfig('experiment', name, cwd, readConfigFile);
+  return bundledKind ?? kindIn(parseSource(text, path).content) ?? 'experiment';
 }
 
 function findConfig(kind: ConfigKindName, name: string, cwd: string, readFile: ReadFile): ConfigFile {

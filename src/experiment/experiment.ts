@@ -132,7 +132,7 @@ async function commit(experiment: Experiment, iteration: number): Promise<void> 
 
 function emitStart(experiment: Experiment): void {
   const { buffer, config, log, proposer, setting, tally } = experiment;
-  const { lastIteration: completed } = experiment.progress;
+  const { lastIteration } = experiment.progress;
   log.emit({
     kind: 'run-started',
     run: log.run,
@@ -140,9 +140,9 @@ function emitStart(experiment: Experiment): void {
     model: proposer.id,
     ...(config.policy?.kind !== 'program' && { parameters: setting.family.parameters.count }),
     iterations: config.iterations,
-    ...(completed > 0 && { resumedAt: completed + 1 }),
+    ...(lastIteration > 0 && { resumedAt: lastIteration + 1 }),
     ...(buffer.best && { best: buffer.best }),
-    ...(completed > 0 && { tally }),
+    ...(lastIteration > 0 && { tally }),
   });
 }
 

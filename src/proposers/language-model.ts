@@ -85,9 +85,9 @@ async function askForAll(model: LanguageModel, request: ProposalRequest): Promis
   } finally {
     for (const { calls } of all) for (const call of calls) log(state, call);
   }
-  const { stopReason: stopped } = state;
-  if (stopped instanceof ModelError) throw stopped;
-  if (stopped !== 'interrupted') return { proposals: all, end: stopped && { kind: 'limit', ...stopped } };
+  const { stopReason } = state;
+  if (stopReason instanceof ModelError) throw stopReason;
+  if (stopReason !== 'interrupted') return { proposals: all, end: stopReason && { kind: 'limit', ...stopReason } };
   if (!caller.signal.aborted) return { proposals: [], end: { kind: 'interrupted' } };
   throw new ModelError('aborted', 'the call was aborted', { retries: 0, latencyMs: 0 });
 }

@@ -98,12 +98,12 @@ function sequencesOf(turns: readonly Pick<PlayedTurn, 'reply'>[]): Pick<Episode,
     ends.push((ends.at(-1) ?? 0) + reply.allowed.filter(wasChosen).length);
   }
   const sequences = completions.flatMap(({ promptIds, tokens }) => {
-    const kept = tokens.slice(0, tokens.findLastIndex(({ isTrained: trained }) => trained) + 1);
+    const kept = tokens.slice(0, tokens.findLastIndex(({ isTrained }) => isTrained) + 1);
     if (kept.length === 0) return [];
     return {
       promptIds,
       completionIds: kept.map(({ id }) => id),
-      trained: kept.map(({ isTrained: trained }) => trained),
+      trained: kept.map(({ isTrained }) => isTrained),
       ...(kept.some(({ allowed }) => allowed !== null) && { allowed: kept.map(({ allowed }) => allowed) }),
       samplerLogp: kept.map(({ logp }) => logp),
     };

@@ -80,7 +80,7 @@ export function openLearner(config: NumericConfig, environment: EnvironmentSpec)
       const batch = await makeNumericBatch(episodes, { network: value, theta }, config);
       const figures = await improve(config, { policy, value }, state, batch, progress);
       const moments = momentsIn(state.parameters);
-      for (const { rawObservations: raw } of episodes) for (const row of raw) addRow(moments, row);
+      for (const { rawObservations } of episodes) for (const row of rawObservations) addRow(moments, row);
       state.step++;
       return figures;
     },

@@ -93,13 +93,13 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
     async measure(sampler, _, seed) {
       const outcomes = await playHeldOut(sampler, heldOutConfigs, env, iterate, seed);
       const rivals = isAbsolute(config.reward) ? [] : await getBaselines();
-      const scores = outcomes.flatMap(({ answeredPrompts: answered }) => answered.flatMap(scoresOf));
+      const scores = outcomes.flatMap(({ answeredPrompts }) => answeredPrompts.flatMap(scoresOf));
       const bestReturns = outcomes.flatMap(({ best }) => best ?? []);
       return {
-        values: outcomes.map(({ answeredPrompts: answered, best }, i) =>
+        values: outcomes.map(({ answeredPrompts, best }, i) =>
           mean(
             rivals.length === 0
-              ? answered.flatMap(({ rewards }) => rewards)
+              ? answeredPrompts.flatMap(({ rewards }) => rewards)
               : rivals.map(({ returns }) => winScore(best, returns[i]!)),
           ),
         ),

@@ -108,15 +108,15 @@ class ProgressLines implements Progress {
 
   update(value: number, figures: readonly string[] = [], secondsLeft?: number) {
     if (this.#work === undefined) return;
-    const { label, total, lineSeconds: lineEvery = 10, formatAmount: amount = formatCount } = this.#work;
+    const { label, total, lineSeconds = 10, formatAmount = formatCount } = this.#work;
     const now = this.#context.milliseconds();
     this.#left.take(now, value, secondsLeft);
     // A line about a pause doesn't delay the next figures.
-    if (value < total && now - this.#lastUpdate < 1000 * lineEvery) return;
+    if (value < total && now - this.#lastUpdate < 1000 * lineSeconds) return;
     this.#lastUpdate = now;
     this.#lastLine = now;
     const timeLeft = this.#left.text(now, total) ?? [];
-    this.say([`${label} ${amount(value)}/${amount(total)}`, ...figures, timeLeft].flat().join('  '));
+    this.say([`${label} ${formatAmount(value)}/${formatAmount(total)}`, ...figures, timeLeft].flat().join('  '));
   }
 
   pause(text: string, forMs: number) {
@@ -171,7 +171,7 @@ class ProgressBar implements Progress {
   /** Usable columns: one stays free, because a cursor after the last column would move to the next line. */
   readonly #width = () => (this.#terminal.columns || 80) - 1;
 
-  begin({ label, total, value = 0, formatAmount: amount = formatCount }: ProgressTask) {
+  begin({ label, total, value = 0, formatAmount = formatCount }: ProgressTask) {
     this.close();
     this.#figures = [];
     this.#pause = [];
@@ -184,7 +184,7 @@ class ProgressBar implements Progress {
           {
             share: total > 0 ? now / total : 1,
             label,
-            count: `${amount(now)}/${amount(total)}`,
+            count: `${formatAmount(now)}/${formatAmount(total)}`,
             figures: [...this.#pause, ...this.#figures],
             elapsedMs: time - startMs,
             left: this.#left.text(time, total),

@@ -85,12 +85,12 @@ export class PythonWorkers<Description> {
   }
 
   async #start(): Promise<BridgeProcess> {
-    const { id, script, makeArguments: make, descriptionSchema, describeFailure, requirement } = this.#played;
+    const { id, script, makeArguments, descriptionSchema, describeFailure, requirement } = this.#played;
     const { python, timeoutMs } = this.#settings;
     const path = join(packageRoot(), 'src', 'environments', 'remote', script);
     const child = new BridgeProcess(id, python, ['-u', '-X', 'utf8', path], timeoutMs);
     try {
-      const answer = await child.request({ make }, Math.max(timeoutMs, minStartMs));
+      const answer = await child.request({ make: makeArguments }, Math.max(timeoutMs, minStartMs));
       const failure = failureReply.safeParse(answer).data?.failure;
       if (failure !== undefined)
         throw new UserError({ field: 'environment', value: id, ...describeFailure(failure) });

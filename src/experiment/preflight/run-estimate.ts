@@ -122,14 +122,14 @@ export function estimateText({ calls, completionTokens, cost, listed, promptToke
 function estimateOf(
   { calls, most: longest, prompts, model, share, tokens }: ModelCalls,
   corrections: number,
-  { correctionTokens, replyTokens: reply }: PromptSize,
+  { correctionTokens, replyTokens }: PromptSize,
 ): RunEstimate {
   const { maxTokens = 0, price } = model as { readonly maxTokens?: number; readonly price?: PriceConfig };
   const expected = Math.round(calls * share);
   const most = longest * (1 + corrections);
   const retryTokens = (tokens + corrections * correctionTokens) * longest * corrections;
   const promptTokens = { expected: prompts * share * tokens, most: longest * tokens + retryTokens };
-  const completionTokens = { expected: expected * reply, most: most * Math.max(reply, maxTokens) };
+  const completionTokens = { expected: expected * replyTokens, most: most * Math.max(replyTokens, maxTokens) };
   const costOf = (which: keyof AmountRange) =>
     price && (promptTokens[which] * price.input + completionTokens[which] * price.output) / 1e6;
   return {

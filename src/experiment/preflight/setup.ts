@@ -33,7 +33,7 @@ const missingPart = (field: string, message: string, hint: string): Finding => (
 /** @param offline if true, doesn't contact an Ollama server */
 export async function checkSetup(surroundings: SetupContext, offline: boolean): Promise<readonly Finding[]> {
   const { cwd, env } = surroundings;
-  const { freeBytes: free, total } = machineMemory();
+  const { freeBytes, total } = machineMemory();
   const models = hfModels(env);
   const keyFinding = (name: string, use: string) =>
     // Reports whether a key is set, but never the key.
@@ -44,7 +44,7 @@ export async function checkSetup(surroundings: SetupContext, offline: boolean): 
       'processor',
       `${plural(availableParallelism(), 'thread')}, ${cpus()[0]?.model.trim() ?? 'unknown'}`,
     ),
-    okFinding('memory', `${formatBytes(total)}, ${formatBytes(free)} free`),
+    okFinding('memory', `${formatBytes(total)}, ${formatBytes(freeBytes)} free`),
     diskFinding(nearestFolder(resolve(cwd, 'buffers'))),
     localModelsFinding(),
     ...(offline ? [] : [ollamaFinding(env)]),

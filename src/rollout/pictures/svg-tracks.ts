@@ -14,13 +14,13 @@ export interface LoopTiming {
 export function motion(
   target: { readonly attribute: string } | { readonly transform: 'translate' },
   values: readonly string[],
-  { momentCount: moments, seconds }: LoopTiming,
+  { momentCount, seconds }: LoopTiming,
 ): string {
   const element =
     'attribute' in target
       ? `<animate attributeName="${target.attribute}"`
       : `<animateTransform attributeName="transform" type="${target.transform}"`;
-  return `${element} calcMode="discrete" dur="${Number(seconds.toFixed(3))}s" repeatCount="indefinite" ${shortestMotion(values, moments)}/>`;
+  return `${element} calcMode="discrete" dur="${Number(seconds.toFixed(3))}s" repeatCount="indefinite" ${shortestMotion(values, momentCount)}/>`;
 }
 
 /** Writes all values at equal intervals, or each change with its time, whichever is shorter. */
@@ -43,8 +43,8 @@ export const movingOrStill = (moving: string, still: string) =>
   `<g class="moving">${moving}</g><g class="still" display="none">${still}</g>`;
 
 /** Extends the values by repeating the last one until the loop restarts. */
-export function extendToLoop<Value>(values: readonly Value[], { momentCount: moments }: LoopTiming): readonly Value[] {
-  return Array.from({ length: moments }, (_, i) => values[Math.min(i, values.length - 1)]!);
+export function extendToLoop<Value>(values: readonly Value[], { momentCount }: LoopTiming): readonly Value[] {
+  return Array.from({ length: momentCount }, (_, i) => values[Math.min(i, values.length - 1)]!);
 }
 
 /** A shape at each moment, or undefined while it is absent; it is present at least once. */

@@ -210,7 +210,7 @@ export function trainingOf(
     on: about?.dataset.path ?? null,
     unit: config?.updates === undefined && !isRl ? 'step' : 'update',
     steps: { done: stepsDone, of: start?.totalSteps ?? stepsDone },
-    best: measurements.findLast(({ isBest: best }) => best)?.measurement ?? null,
+    best: measurements.findLast(({ isBest }) => isBest)?.measurement ?? null,
     first: measurements[0]?.measurement ?? null,
     final: metrics.flatMap(({ kind, label, returns }) =>
       returns === undefined || returns.length === 0

@@ -162,9 +162,9 @@ export class CandidateRows {
   /** Adds the reply of a request to its prompt's cache, if it is the only one and `readTogether` allows it. */
   async #keepReplies(): Promise<void> {
     for (const [row, { work, candidate }] of this.#rows.entries()) {
-      const { candidates, cachedPrompt, tokensAfterRead: read } = work;
+      const { candidates, cachedPrompt, tokensAfterRead } = work;
       if (!work.request.readTogether || candidates.length > 1) continue;
-      if (!candidate.isFinished || cachedPrompt.tokens !== read) continue;
+      if (!candidate.isFinished || cachedPrompt.tokens !== tokensAfterRead) continue;
       const from = this.#isShared ? work.request.prompt.length : 0;
       const entries = await this.#ownCache.entries(row, from);
       const { cache, states } = cachedPrompt;

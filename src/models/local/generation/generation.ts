@@ -214,9 +214,9 @@ export class TextGenerator {
       });
       await jointCache.append(output.entries);
       for (const [row, work] of requests.entries()) {
-        const { cachedPrompt, request: asked } = work;
-        await cachedPrompt.cache.append(await jointCache.entries(row, positions[row], asked.prompt.length));
-        cachedPrompt.tokens = asked.prompt;
+        const { cachedPrompt, request } = work;
+        await cachedPrompt.cache.append(await jointCache.entries(row, positions[row], request.prompt.length));
+        cachedPrompt.tokens = request.prompt;
         const { vocabulary } = this.#config;
         await this.#join(work, output.logits.subarray(row * vocabulary, (row + 1) * vocabulary));
       }

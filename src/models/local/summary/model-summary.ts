@@ -86,7 +86,7 @@ export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): Memor
 }
 
 /** Returns the bits per weight, including the weight's share of its block's scale and offset. */
-const packedBits = ({ bits, block, hasOffset: offset }: Packing) => bits + (32 * (offset ? 2 : 1)) / block;
+const packedBits = ({ bits, block, hasOffset }: Packing) => bits + (32 * (hasOffset ? 2 : 1)) / block;
 
 const systemTexts: Readonly<Record<SystemMessages, string>> = {
   rendered: 'accepts a system message',

@@ -30,7 +30,7 @@ export interface UnpackedRows {
   readonly offsets: Float32Array;
 }
 
-const packingOf = (bits: Bits, block: 16 | 32, offset = false): Packing => ({ bits, block, hasOffset: offset });
+const packingOf = (bits: Bits, block: 16 | 32, hasOffset = false): Packing => ({ bits, block, hasOffset });
 
 /** Dtype, number in the format, values per block, bytes per block, packing and reader. */
 const types: readonly (readonly [string, number, number, number, Packing?, Unpack?])[] = [
