@@ -91,7 +91,7 @@ async function sample(sampler: Sampler, seed: number): Promise<Sampled> {
     const conversations = seeds.map((own, game) => ({
       system: '',
       before: before[game]!,
-      whole: true,
+      isComplete: true,
       choices: undefined,
       turn,
       message: games[Math.floor(game / groupSize)]![turn]!,

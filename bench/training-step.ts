@@ -11,7 +11,7 @@ import { makeBatch } from '../finetune/engine/batch.js';
 import { initialAdapter } from '../finetune/engine/first-values.js';
 import { int8Weights } from '../finetune/engine/int8-weights.js';
 import { adamWStep, zeroMoments } from '../finetune/engine/optimisers.js';
-import { type Trainable, trainedParameters } from '../finetune/engine/trainable.js';
+import { type TrainableSpec, trainedParameters } from '../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../finetune/engine/training-graph.js';
 import { openTrainingSession } from '../finetune/engine/training-session.js';
 import { sft, sftInputs } from '../finetune/train/objectives/supervised.js';
@@ -38,7 +38,7 @@ const config = readDecoderConfig(directory);
 const base = openWeights(directory);
 
 async function openStep(): Promise<() => Promise<unknown>> {
-  const trainable: Trainable = {
+  const trainable: TrainableSpec = {
     kind: 'adapter',
     lora: {
       rank: 8,

@@ -62,7 +62,7 @@ for (const search of searches) {
     seed: 1,
     episodes: 20,
     range: returnRange(config.environment, config.evaluation),
-    measuring: seeds,
+    measuringSeeds: seeds,
     signal,
     progress: { begin: () => {}, update: () => {} },
   });

@@ -18,7 +18,7 @@ import { returnRange } from '../src/environments/catalogue/known-bounds.js';
 import type { ParameterVector } from '../src/policies/policy.js';
 import { createBaseline } from '../src/proposers/create-baseline.js';
 import { evaluate } from '../src/rollout/evaluation.js';
-import { bestEntry, type Evaluated, vectorKey } from '../src/rollout/replay-buffer.js';
+import { bestEntry, type ScoredParameters, vectorKey } from '../src/rollout/replay-buffer.js';
 import { openTask } from '../src/rollout/task.js';
 import { readRun } from '../src/runs/reader.js';
 import { largest } from '../src/statistics/descriptive.js';
@@ -66,10 +66,10 @@ async function compare(own: readonly Source[]) {
   const [low, high] = returnRange(config.environment, config.evaluation);
   const enough = Number.isFinite(high - low) ? high - 0.01 * (high - low) : high;
   const fresh = new Map<string, number>();
-  const scored = new Map<string, Evaluated>();
+  const scored = new Map<string, ScoredParameters>();
 
   /** Plays the episodes of a seed; values outside the range are clipped to it. */
-  async function scoreOf(seed: number, proposed: ParameterVector): Promise<Evaluated> {
+  async function scoreOf(seed: number, proposed: ParameterVector): Promise<ScoredParameters> {
     const parameters = proposed.map((value) => Math.min(spec.high, Math.max(spec.low, value)));
     const key = `${seed} ${vectorKey(parameters)}`;
     if (!scored.has(key)) {
@@ -78,7 +78,7 @@ async function compare(own: readonly Source[]) {
     }
     return scored.get(key)!;
   }
-  async function meanOf({ parameters }: Evaluated): Promise<number> {
+  async function meanOf({ parameters }: ScoredParameters): Promise<number> {
     const key = vectorKey(parameters);
     if (!fresh.has(key)) fresh.set(key, (await evaluate(setting, parameters, measuring)).score);
     return fresh.get(key)!;
@@ -91,7 +91,7 @@ async function compare(own: readonly Source[]) {
     return { iterations, evaluated, asked: calls.length };
   }
   /** @param find returns all evaluations, also those of repeated vectors; not called if the row exists */
-  async function record(row: Record<string, unknown>, find: () => Promise<readonly Evaluated[]>) {
+  async function record(row: Record<string, unknown>, find: () => Promise<readonly ScoredParameters[]>) {
     const named = { environment: config.environment.id, ...row };
     if (done.has(keyOf(named))) return;
     done.add(keyOf(named));
@@ -106,7 +106,7 @@ async function compare(own: readonly Source[]) {
     appendFileSync(file, `${JSON.stringify({ ...full, evaluations: evaluations.length, solved, flat })}\n`);
   }
   /** Continues from the first evaluations. Repeated vectors count as evaluations, but the search sees each once. */
-  async function continued(search: (typeof searches)[number], seed: number, first: readonly Evaluated[]) {
+  async function continued(search: (typeof searches)[number], seed: number, first: readonly ScoredParameters[]) {
     const { propose } = createBaseline({ provider: search });
     const evaluations = [...first];
     const history = [...new Map(first.map((one) => [vectorKey(one.parameters), one])).values()];
@@ -122,7 +122,7 @@ async function compare(own: readonly Source[]) {
   }
 
   async function scoresOf(seed: number, proposed: readonly ParameterVector[]) {
-    const evaluations: Evaluated[] = [];
+    const evaluations: ScoredParameters[] = [];
     for (const parameters of proposed) evaluations.push(await scoreOf(seed, parameters));
     return evaluations;
   }

@@ -10,9 +10,9 @@ import { hideBin } from 'yargs/helpers';
 import type { Arguments, Command, ListedCommand } from './base/command.js';
 import { type CommandContext, exitCodeOfError, exitCodes } from './base/context.js';
 import { formatProblem, hideSecrets, problemsOf, secretsIn, UserError } from './base/errors.js';
-import { markOutputsUntilExit } from './base/files/draft.js';
+import { keepLocksUntilExit } from './base/files/draft.js';
 import { expandHome, requireShortNames } from './base/files/regular-file.js';
-import { type DeclaredOptions, separateOverrides } from './base/overrides-apart.js';
+import { type DeclaredOptions, moveOverridesFirst } from './base/overrides-apart.js';
 import { version } from './base/package.js';
 import { streamText } from './base/terminal-text.js';
 import {
@@ -27,7 +27,7 @@ import {
 } from './commands.js';
 import { EnvironmentError } from './environments/remote/remote-environment.js';
 
-markOutputsUntilExit();
+keepLocksUntilExit();
 
 const finishController = new AbortController();
 const abortController = new AbortController();
@@ -108,17 +108,17 @@ console.log = (...values: unknown[]) => context.print(format(...values));
 const closingMs = 4000;
 
 /**
- * For commands with `finishing`, the first Ctrl-C lets them finish and the second aborts them. SIGTERM (from `timeout`,
+ * For commands with `finishingText`, the first Ctrl-C lets them finish and the second aborts them. SIGTERM (from `timeout`,
  * systemd, Docker, Slurm) and SIGHUP (from a closed terminal) abort them immediately, because a SIGKILL may follow.
  * A dry run has nothing to finish, so any signal kills it, even while it reads a model.
  */
 async function execute<T>(command: Command<T>, args: Arguments<unknown, T>): Promise<void> {
-  const finishing = 'dryRun' in args && args.dryRun === true ? undefined : command.finishing;
-  if (finishing !== undefined) {
+  const finishingText = 'dryRun' in args && args.dryRun === true ? undefined : command.finishingText;
+  if (finishingText !== undefined) {
     process.on('SIGINT', () => {
       if (finishController.signal.aborted) endNow();
       else {
-        context.note(`\n${finishing}`);
+        context.note(`\n${finishingText}`);
         finishController.abort();
       }
     });
@@ -180,9 +180,9 @@ function requireOnce(argv: Readonly<Record<string, unknown>>, options: unknown):
   // yargs passes the command's options, but its types don't describe them.
   const { array, key } = options as DeclaredOptions;
   const isTwice = (name: string) => name.length > 1 && !array.includes(name) && Array.isArray(argv[name]);
-  const twice = Object.keys(key).find(isTwice);
-  if (twice !== undefined)
-    throw new UserError({ field: `--${twice}`, message: 'this option can be given only once' });
+  const repeated = Object.keys(key).find(isTwice);
+  if (repeated !== undefined)
+    throw new UserError({ field: `--${repeated}`, message: 'this option can be given only once' });
   return true;
 }
 
@@ -190,7 +190,7 @@ function requireOnce(argv: Readonly<Record<string, unknown>>, options: unknown):
 const pathOptions = ['out', 'output', 'run-dir', 'runs-dir', 'html', 'charts', 'picture'];
 
 /** @throws UserError if an output name is too long for file systems, or contains an unexpanded variable */
-function requireNames(argv: Readonly<Record<string, unknown>>): true {
+function requireValidPaths(argv: Readonly<Record<string, unknown>>): true {
   for (const option of pathOptions)
     if (typeof argv[option] === 'string')
       requireShortNames(expandHome(argv[option], { field: `--${option}` }), { field: `--${option}` });
@@ -228,7 +228,7 @@ async function readArguments(): Promise<readonly string[]> {
     ),
   );
   if (command === undefined || !takesOverrides(command)) return args;
-  return separateOverrides(args, await declaredOptions(command));
+  return moveOverridesFirst(args, await declaredOptions(command));
 }
 
 /** The script that `policyloop completion` prints passes this argument, followed by the words typed so far. */
@@ -275,7 +275,7 @@ async function main(): Promise<void> {
     .demandCommand(1, 'no command')
     .completion('completion', 'Print a completion script for bash and zsh, or for fish (completion fish)')
     .check(requireOnce)
-    .check(requireNames)
+    .check(requireValidPaths)
     .strict()
     .version(version())
     .help()

@@ -11,13 +11,13 @@ import type { LoadedCommand } from './mcp/serve-mcp.js';
 type Group = readonly [name: string, describe: string, commands: readonly ListedCommand[]];
 
 /** Supplies `part` as the third argument of a command's `execute`. */
-const supplied = <Options, Part>(
+const withPart = <Options, Part>(
   {
     execute,
     ...command
   }: {
     readonly options: Options;
-    readonly finishing?: string;
+    readonly finishingText?: string;
     readonly execute: (args: Arguments<Options>, context: CommandContext, part: Part) => Promise<number>;
   },
   part: Part,
@@ -39,9 +39,9 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
         'check [configs..]',
         'Check configs and estimate their calls, tokens and cost; without one, check the setup',
         async () =>
-          supplied(
+          withPart(
             await import('./commands/check.js'),
-            (await import('../finetune/rl/kinds/kinds.js')).checkKind,
+            (await import('../finetune/rl/kinds/kinds.js')).checkConfigByKind,
           ),
       ],
       [
@@ -73,7 +73,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       [
         'view [dir]',
         'Open a live view of runs, training runs and games in a browser',
-        async () => supplied(await import('./commands/view.js'), await loadEvaluationPages()),
+        async () => withPart(await import('./commands/view.js'), await loadEvaluationPages()),
       ],
       [
         'compare <runs..>',
@@ -94,7 +94,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       [
         'export <runs..>',
         'Export runs, evaluations, episodes and calls as CSV or Parquet, or charts as SVG',
-        async () => supplied(await import('./commands/runs/export.js'), await loadEvaluationPages()),
+        async () => withPart(await import('./commands/runs/export.js'), await loadEvaluationPages()),
       ],
     ],
   ],
@@ -145,7 +145,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       [
         'mcp',
         'Serve runs, comparisons and checks to assistants (Model Context Protocol)',
-        async () => supplied(await import('./commands/mcp.js'), loadTool),
+        async () => withPart(await import('./commands/mcp.js'), loadCommand),
       ],
     ],
   ],
@@ -180,7 +180,7 @@ export const greeting = `policyloop: improve policies with a language model.
   policyloop --help           list all commands`;
 
 /** Loads a command, such as `models check`, with the defaults of its arguments. */
-export async function loadTool(words: string): Promise<LoadedCommand> {
+export async function loadCommand(words: string): Promise<LoadedCommand> {
   const listed = findCommand(words.split(' ')).command!;
   const { boolean, default: defaults } = await declaredOptions(listed);
   const flags = boolean.map((name) => [name, false] as const);
@@ -195,7 +195,7 @@ export async function loadTool(words: string): Promise<LoadedCommand> {
 const camelCase = (name: string) => name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 /** Maps the path of each command (`run`, `models check`) to the command, and the path of a group to undefined. */
-const byPath: ReadonlyMap<string, ListedCommand | undefined> = new Map(
+const commandByPath: ReadonlyMap<string, ListedCommand | undefined> = new Map(
   commands.flatMap(([signature, describe, load]): (readonly [string, ListedCommand | undefined])[] =>
     typeof load === 'function'
       ? [[nameOf(signature), [signature, describe, load]]]
@@ -205,8 +205,8 @@ const byPath: ReadonlyMap<string, ListedCommand | undefined> = new Map(
 
 /** The command or group named by the first words; `path` contains these words, and is empty if they name none. */
 export function findCommand([first = '', second]: readonly string[]) {
-  const path = byPath.has(`${first} ${second}`) ? `${first} ${second}` : byPath.has(first) ? first : '';
-  return { path, command: byPath.get(path) };
+  const path = commandByPath.has(`${first} ${second}`) ? `${first} ${second}` : commandByPath.has(first) ? first : '';
+  return { path, command: commandByPath.get(path) };
 }
 
 /** True if the command's signature has overrides. `check` isn't included: it accepts them among its configs. */
@@ -214,7 +214,7 @@ export const takesOverrides = ([signature]: ListedCommand): boolean => /\[overri
 
 /** The path of the most similar command, e.g. `finetune train` for `trian`. */
 function nearestCommand(typed: string): string | undefined {
-  const paths = [...byPath.keys()];
+  const paths = [...commandByPath.keys()];
   const word = /^(rm|del|delete)$/.test(typed) ? 'remove' : typed;
   const near = closestMatch(word, [...paths, ...paths.map((path) => path.split(' ').at(-1)!)]);
   return paths.find((path) => path === near || path.endsWith(` ${near}`));
@@ -235,7 +235,7 @@ async function exampleOf([, , load]: ListedCommand, word = ''): Promise<string> 
  */
 export async function usageError(message: string, words: readonly string[]): Promise<UserError> {
   const { command, path } = findCommand(words);
-  const see = ['see policyloop', path, '--help'].filter((part) => part !== '').join(' ');
+  const seeHint = ['see policyloop', path, '--help'].filter((part) => part !== '').join(' ');
   const [, argument, given, choices = ''] =
     /Argument: (.*), Given: "(.*)", Choices: (.*)/.exec(message) ?? [];
   const alternatives = choices.split(', ').map((choice) => choice.slice(1, -1));
@@ -243,7 +243,7 @@ export async function usageError(message: string, words: readonly string[]): Pro
     new UserError({
       message: problem,
       near,
-      hint: near === undefined ? `${instead}${see}` : see,
+      hint: near === undefined ? `${instead}${seeHint}` : seeHint,
       ...(given && { alternatives }),
     });
   if (command === undefined) {
@@ -253,9 +253,9 @@ export async function usageError(message: string, words: readonly string[]): Pro
   }
   const [, ...places] = command[0].split(' ');
   const known = [...(await optionsOf(command)), 'help', 'version'];
-  const optionIn = (word: string) => /^--(?:no-)?(\w[^=]*)/.exec(word)?.[1] ?? 'help';
-  const unknown = words.find((word) => !known.map(camelCase).includes(camelCase(optionIn(word))));
-  const [key, value = 'VALUE'] = unknown?.slice(2).split('=') ?? [];
+  const optionName = (word: string) => /^--(?:no-)?(\w[^=]*)/.exec(word)?.[1] ?? 'help';
+  const unknownOption = words.find((word) => !known.map(camelCase).includes(camelCase(optionName(word))));
+  const [key, value = 'VALUE'] = unknownOption?.slice(2).split('=') ?? [];
   const problem = message
     .replace(/^Invalid values:.*/s, `unknown ${argument}: ${given}`)
     .replace(/^Not enough .* got (\d).*/, (_, given: string) => `missing: ${places[Number(given)]}`)
@@ -268,15 +268,15 @@ export async function usageError(message: string, words: readonly string[]): Pro
   // Users often write --iterations 50 instead of iterations=50.
   const isKey = key !== undefined && takesOverrides(command);
   const isExperiment = !/^(play|finetune)/.test(path);
-  const wrong = isKey && isExperiment ? (await import('./config/load.js')).foreignKeyHint(key) : undefined;
-  const asKey = isKey && !wrong ? `for a config key, write ${key}=${value} without dashes` : wrong?.hint;
+  const issue = isKey && isExperiment ? (await import('./config/load.js')).foreignKeyHint(key) : undefined;
+  const keyHint = isKey && !issue ? `for a config key, write ${key}=${value} without dashes` : issue?.hint;
   const pair = /^Unknown argument: ([\w.]+=.+)/.exec(message)?.[1];
-  const forRuns = pair && `config keys follow a config, as in policyloop run CONFIG ${pair}`;
-  const instead = forRuns ?? asKey ?? `write, for example, ${await exampleOf(command, key ?? words.at(-1))}`;
+  const runHint = pair && `config keys follow a config, as in policyloop run CONFIG ${pair}`;
+  const advice = runHint ?? keyHint ?? `write, for example, ${await exampleOf(command, key ?? words.at(-1))}`;
   const usage = ['usage: policyloop', path, ...places].join(' ');
-  const option = unknown && closestMatch(optionIn(unknown), known);
-  const near = option ? `--${option}` : (wrong?.near ?? (given && closestMatch(given, alternatives)));
-  return error(`${key ? `unknown option: --${key}` : problem}; ${usage}`, `${instead}; `, near);
+  const option = unknownOption && closestMatch(optionName(unknownOption), known);
+  const near = option ? `--${option}` : (issue?.near ?? (given && closestMatch(given, alternatives)));
+  return error(`${key ? `unknown option: --${key}` : problem}; ${usage}`, `${advice}; `, near);
 }
 
 /** The names of a command's options, without its positional arguments. */
@@ -291,7 +291,7 @@ export async function declaredOptions([, , load]: ListedCommand): Promise<Declar
 }
 
 /** Kinds of bundled configs that completion offers for a command; for all other commands, `experiment`. */
-const configsOf: Readonly<Record<string, readonly ConfigKindName[]>> = {
+const kindsByCommand: Readonly<Record<string, readonly ConfigKindName[]>> = {
   play: ['agents'],
   check: ['experiment', 'rl'],
   train: ['training'],
@@ -305,23 +305,23 @@ const configsOf: Readonly<Record<string, readonly ConfigKindName[]>> = {
  */
 export async function completions(words: readonly string[], cwd: string): Promise<readonly string[]> {
   const current = words.at(-1) ?? '';
-  const begun = (all: readonly string[]) => all.filter((text) => text.startsWith(current));
+  const matches = (all: readonly string[]) => all.filter((text) => text.startsWith(current));
   const namesOf = (listed: readonly (readonly [string, ...unknown[]])[]) =>
-    begun(listed.map(([signature]) => nameOf(signature)));
+    matches(listed.map(([signature]) => nameOf(signature)));
   if (words.length < 2) return namesOf([...commands, ['completion']]);
   const group = commands.find(([name]) => name === words[0])?.[2];
   if (typeof group === 'object' && words.length < 3) return namesOf(group);
   const command = findCommand(words).command;
   if (command === undefined) return [];
   const [name, ...places] = command[0].split(' ');
-  if (current.startsWith('-')) return begun((await optionsOf(command)).map((option) => `--${option}`));
+  if (current.startsWith('-')) return matches((await optionsOf(command)).map((option) => `--${option}`));
   const before = words.slice(typeof group === 'object' ? 2 : 1, -1);
   const at = before.filter((word, i) => !word.startsWith('-') && !before[i - 1]?.startsWith('--')).length;
   const place = places[at] ?? (places.at(-1)?.includes('..') ? places.at(-1) : undefined);
   if (/^[<[]runs?\b/.test(place ?? '')) {
     const { runNames } = await import('./runs/listing/names.js');
     const runsDir = words[words.indexOf('--runs-dir') + 1];
-    return begun(
+    return matches(
       runNames({
         cwd,
         runsDir: words.includes('--runs-dir') && runsDir ? runsDir : commonOptions.runsDir.default,
@@ -330,7 +330,7 @@ export async function completions(words: readonly string[], cwd: string): Promis
   }
   if (/^[<[]configs?\b/.test(place ?? '')) {
     const { bundledConfigs } = await import('./config/file.js');
-    return begun((configsOf[name!] ?? ['experiment']).flatMap((kind) => bundledConfigs(kind)));
+    return matches((kindsByCommand[name!] ?? ['experiment']).flatMap((kind) => bundledConfigs(kind)));
   }
   return [];
 }

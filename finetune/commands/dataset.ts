@@ -167,9 +167,9 @@ function describe(
 
 /** Lists the runs that gave no examples, with the reasons. */
 function emptyRunLines(sources: DatasetManifest['sources']): readonly string[] {
-  const empty = sources.flatMap(({ none, run }) => (none === undefined ? [] : [`  ${run}: ${none}`]));
-  const title = `no examples from ${empty.length} of ${plural(sources.length, 'run')}:`;
-  return empty.length === 0 ? [] : [title, ...empty, ''];
+  const reasonLines = sources.flatMap(({ none, run }) => (none === undefined ? [] : [`  ${run}: ${none}`]));
+  const title = `no examples from ${reasonLines.length} of ${plural(sources.length, 'run')}:`;
+  return reasonLines.length === 0 ? [] : [title, ...reasonLines, ''];
 }
 
 /** Median and range, e.g. `1.2k (900–2.1k)`. */

@@ -44,7 +44,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-export const finishing = 'stopping';
+export const finishingText = 'stopping';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { targets } = await import('../export/targets.js');
@@ -78,8 +78,8 @@ function rejectUnused(args: Args, used: readonly string[]): void {
   const field = (['model', 'dtype', 'ignoreKeys'] as const).find(
     (key) => args[key] !== undefined && !used.includes(key),
   );
-  const option = field === undefined ? args.overrides?.length && !used.includes('overrides') : field;
-  if (!option) return;
+  const unusedOption = field === undefined ? args.overrides?.length && !used.includes('overrides') : field;
+  if (!unusedOption) return;
   throw new UserError({
     field: field === undefined ? 'overrides' : `--${field === 'ignoreKeys' ? 'ignore-keys' : field}`,
     value: field === undefined ? args.overrides!.join(' ') : args[field],

@@ -18,7 +18,7 @@ export const options = (y: Argv) =>
     .example('$0 finetune rl rl/proposer-mountaincar', 'the embedded model learns to propose policies')
     .example('$0 finetune rl mine.yaml', 'trains, or resumes from the checkpoint in its output');
 
-export const finishing =
+export const finishingText =
   'finishing this update, then writing a checkpoint from which the same command resumes (Ctrl-C again stops at once)';
 
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {

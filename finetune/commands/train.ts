@@ -17,7 +17,7 @@ export const options = (y: Argv) =>
       'with overrides, whose paths are relative to the working directory',
     );
 
-export const finishing =
+export const finishingText =
   'finishing this step or validation (the final validation stops now), then writing a checkpoint from which the same command resumes (Ctrl-C again drops the step)';
 
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {

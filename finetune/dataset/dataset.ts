@@ -16,7 +16,7 @@ import { fitPrompts } from './shorten.js';
 import { readSourceRun, type SourceRun } from './source-run.js';
 import { type RunToSplit, type ValidationPlan, validationRuns } from './split.js';
 import { countBy, measureLengths, type SplitStatistics, splitStatistics } from './token-statistics.js';
-import { explainEmpty, moreRunsHint } from './yield.js';
+import { explainEmptyRun, moreRunsHint } from './yield.js';
 
 interface RecipeOptions extends DemonstrationOptions {
   readonly recipe: Recipe;
@@ -126,9 +126,9 @@ async function gatherProposals(
     sourceRuns.push(run);
     const examples = runRecipes[recipe](run, winners);
     for (const example of examples) allExamples.push(example);
-    const [keys, size] = [dependencies(run, examples), examples.length];
+    const [keys, size] = [dependencyKeys(run, examples), examples.length];
     splitRuns.push({ name, environment: manifest.environment, keys, size });
-    sources.push(describeRun(run, recorded.iteration, recorded.entries.length, explainEmpty(recipe, run)));
+    sources.push(describeRun(run, recorded.iteration, recorded.entries.length, explainEmptyRun(recipe, run)));
     if (run.prompts?.hash !== manifest.prompts) changedTemplates.push(name);
   }
   const heldOut = validationRuns(splitRuns, validation, seed);
@@ -170,7 +170,7 @@ async function gatherGames(runs: readonly NamedRun[], options: DatasetOptions): 
 }
 
 /** A run's keys: its path, `warmup.from`, prompts, and seed with environment. Runs that share a key are dependent. */
-function dependencies(
+function dependencyKeys(
   { path, manifest, config }: SourceRun,
   examples: readonly Example[],
 ): readonly string[] {

@@ -59,7 +59,7 @@ export async function readPlay(
     options,
     maxSteps: config.maxSteps,
     prompts: config.policy.prompts,
-    reading: replyFormatOf(config.policy.act),
+    replyFormat: replyFormatOf(config.policy.act),
     field: 'policy.prompts',
   });
   const episodes = join(path, runFiles.episodes);
@@ -78,10 +78,10 @@ export async function readPlay(
 
 /** Makes one example per step, with the reply as the completion. Skips replies without a valid action. */
 export function demonstrations(play: PlayedGames, options: DemonstrationOptions): readonly Imitation[] {
-  return play.games.flatMap((game) => stepsOf(play, game, options));
+  return play.games.flatMap((game) => imitationsOf(play, game, options));
 }
 
-function stepsOf(
+function imitationsOf(
   { agent, config: { policy }, manifest, name }: PlayedGames,
   game: GameRecord,
   { history = policy.history }: DemonstrationOptions,

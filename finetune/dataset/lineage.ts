@@ -119,7 +119,7 @@ export function writeLineage(directory: string, lineage: TrainingLineage): void 
 
 /** @throws UserError if the file is damaged */
 export const readLineage = (directory: string): TrainingLineage | undefined =>
-  readChecked(join(directory, lineageFile), lineageSchema);
+  readValidated(join(directory, lineageFile), lineageSchema);
 
 /** Describes played episodes as a dataset; `episodeCounts` is the number of episodes per environment. */
 export function playedLineage(
@@ -138,7 +138,7 @@ export function playedLineage(
 }
 
 export function datasetLineage(directory: string): DatasetLineage {
-  const manifest = readChecked(
+  const manifest = readValidated(
     join(directory, 'manifest.json'),
     z.looseObject({
       recipe: z.string(),
@@ -211,7 +211,7 @@ function readPart(path: string, position: number, bytes: number): Buffer {
 }
 
 /** @throws UserError if the file is damaged */
-function readChecked<T extends z.ZodType>(file: string, schema: T): z.output<T> | undefined {
+function readValidated<T extends z.ZodType>(file: string, schema: T): z.output<T> | undefined {
   const content = readJson(file);
   return content === undefined ? undefined : checkedValue(schema, content, file, { prefix: 'damaged: ' });
 }

@@ -20,7 +20,7 @@ export interface Conversation {
 }
 
 /** Returns the template's end-of-reply token, or else the model's end token. @throws UserError if neither exists */
-export function endOfReply(directory: string, config: DecoderConfig, tokenizer: ChatTokenizer): number {
+export function replyEndId(directory: string, config: DecoderConfig, tokenizer: ChatTokenizer): number {
   const end = tokenizer.eosTokens[0] ?? readGenerationDefaults(directory).eosTokens[0] ?? config.eosTokens[0];
   if (end === undefined)
     throw new UserError({
@@ -105,7 +105,7 @@ function readRows<T>(
       value: dataset,
       hint: 'create one: policyloop finetune dataset <runs> --recipe improvement --out DIR',
     });
-  return (readJsonLines<unknown>(file, { repair: false, links: 'follow' }) ?? []).map((row, index) => {
+  return (readJsonLines<unknown>(file, { repair: false, symlinks: 'follow' }) ?? []).map((row, index) => {
     const { data, error } = schema.safeParse(row);
     if (error === undefined) return data;
     const { message, path } = error.issues[0]!;

@@ -10,7 +10,7 @@ import {
   formatAnswer,
   lineageOf,
   type Proposal,
-  placeKey,
+  candidateKey,
   reasonIn,
   type SourceRun,
   type Step,
@@ -19,10 +19,10 @@ import { taskOf } from './yield.js';
 
 export const runRecipes: Readonly<
   Record<RunRecipe, (run: SourceRun, winners: number | undefined) => readonly Example[]>
-> = { improvement, weighted, preference, repair };
+> = { improvement: improvementExamples, weighted: weightedExamples, preference: preferenceExamples, repair: repairExamples };
 
 /** Imitates proposals that beat the best score in their prompt: per iteration, the `winners` best (default: all). */
-export function improvement(run: SourceRun, winners?: number): readonly Imitation[] {
+export function improvementExamples(run: SourceRun, winners?: number): readonly Imitation[] {
   return run.steps.flatMap((step) => {
     const improvements = step.proposals.filter(
       ({ entry }) => entry.score > (step.best ?? Number.POSITIVE_INFINITY),
@@ -31,11 +31,11 @@ export function improvement(run: SourceRun, winners?: number): readonly Imitatio
       winners === undefined
         ? improvements
         : improvements.toSorted((a, b) => b.entry.score - a.entry.score).slice(0, winners);
-    return chosen.map((proposed) => imitate(run, 'improvement', step, proposed));
+    return chosen.map((proposed) => toImitation(run, 'improvement', step, proposed));
   });
 }
 
-function imitate(
+function toImitation(
   run: SourceRun,
   recipe: Exclude<RunRecipe, 'preference'>,
   step: Omit<Step, 'proposals'>,
@@ -56,7 +56,7 @@ const place = ({ iteration, candidate, score }: Proposal['entry']) => ({ iterati
  * Pairs the winner of an iteration with each candidate that scored lower. A single candidate is paired with the first
  * of the next iteration that has any. That is fair, because scores depend only on the parameters, not on the prompt.
  */
-export function preference(run: SourceRun): readonly Preference[] {
+export function preferenceExamples(run: SourceRun): readonly Preference[] {
   return run.steps.flatMap((step, i) =>
     pairsIn(step, run.steps[i + 1]).map(([better, worse]) => preferencePair(run, step, better, worse)),
   );
@@ -90,10 +90,10 @@ function preferencePair(run: SourceRun, step: Step, better: Proposal, worse: Pro
 const maxWeight = 20;
 
 /** Imitates all proposals except those before the first evaluation; `weightByTask` sets their weights. */
-export function weighted(run: SourceRun): readonly Imitation[] {
-  const informed = run.steps.filter(({ best }) => best !== undefined);
-  return informed.flatMap((step) =>
-    step.proposals.map((proposed) => imitate(run, 'weighted', step, proposed)),
+export function weightedExamples(run: SourceRun): readonly Imitation[] {
+  const informedSteps = run.steps.filter(({ best }) => best !== undefined);
+  return informedSteps.flatMap((step) =>
+    step.proposals.map((proposed) => toImitation(run, 'weighted', step, proposed)),
   );
 }
 
@@ -119,7 +119,7 @@ export function advantageWeights(gains: readonly number[]): readonly number[] {
 }
 
 /** Imitates every accepted program that corrects a failed one. The prompt contains the failed program and its error. */
-function repair(run: SourceRun): readonly Imitation[] {
+function repairExamples(run: SourceRun): readonly Imitation[] {
   const failures = new Map<string, string>();
   const steps = new Map(run.steps.map((step) => [step.iteration, step]));
   const examples: Imitation[] = [];
@@ -130,12 +130,12 @@ function repair(run: SourceRun): readonly Imitation[] {
     const repaired = failures.get(callId({ ...call, attempt: call.attempt - 1 }));
     const step = steps.get(call.iteration);
     // There is no proposal if the program failed during its evaluation.
-    const proposed = step?.proposals.find(({ entry }) => placeKey(entry) === placeKey(call));
+    const proposed = step?.proposals.find(({ entry }) => candidateKey(entry) === candidateKey(call));
     if (call.outcome.kind !== 'accepted' || repaired === undefined || proposed === undefined) continue;
     const { messages: prompt, completion } = call;
     const promptTokens = completion?.usage.promptTokens;
     const repairStep = { ...step!, prompt, promptHash: promptHash(prompt), promptTokens };
-    const example = imitate(run, 'repair', repairStep, proposed);
+    const example = toImitation(run, 'repair', repairStep, proposed);
     examples.push({ ...example, lineage: { ...example.lineage, repaired } });
   }
   return examples;

@@ -74,7 +74,7 @@ export interface SourceRun extends OpenedRun {
   readonly historyTokens?: number | undefined;
 }
 
-export const placeKey = ({ iteration, candidate }: Pick<BufferEntry, 'iteration' | 'candidate'>) =>
+export const candidateKey = ({ iteration, candidate }: Pick<BufferEntry, 'iteration' | 'candidate'>) =>
   `${iteration}/${candidate}`;
 
 /** @throws UserError if there is no run at `path`, it is damaged, or its replies edit programs */
@@ -152,15 +152,15 @@ async function currentPrompts({ config, environment }: OpenedRun): Promise<Promp
 }
 
 function stepsOf({ entries, calls, iteration: lastIteration }: RecordedRun): readonly Step[] {
-  const prompts = new Map<number, Omit<Step, 'proposals'>>();
+  const stepByIteration = new Map<number, Omit<Step, 'proposals'>>();
   const replies = new Map<string, string>();
   for (const call of calls) {
     if (stageOf(call) !== 'proposal') continue;
     const { attempt, completion, iteration, messages, outcome, shown } = call;
-    if (outcome.kind === 'accepted') replies.set(placeKey(call), completion?.text ?? '');
+    if (outcome.kind === 'accepted') replies.set(candidateKey(call), completion?.text ?? '');
     if (attempt > 0 || messages.length === 0) continue;
-    const existing = prompts.get(iteration);
-    prompts.set(iteration, {
+    const existing = stepByIteration.get(iteration);
+    stepByIteration.set(iteration, {
       iteration,
       prompt: messages,
       promptHash: existing?.promptHash ?? promptHash(messages),
@@ -171,16 +171,16 @@ function stepsOf({ entries, calls, iteration: lastIteration }: RecordedRun): rea
     });
   }
   // Exclude revisions, which answer the critic's prompts, and programs whose constants a search chose.
-  const answers = entries.filter(
+  const answerEntries = entries.filter(
     ({ iteration, revises, source, tuned }) =>
       source === 'proposal' && iteration <= lastIteration && revises === undefined && tuned === undefined,
   );
-  return [...groupBy(answers, ({ iteration }) => iteration)].flatMap(([iteration, ownEntries]) => {
-    const step = prompts.get(iteration);
+  return [...groupBy(answerEntries, ({ iteration }) => iteration)].flatMap(([iteration, ownEntries]) => {
+    const step = stepByIteration.get(iteration);
     if (step === undefined) return [];
     const proposals = ownEntries
       .toSorted((a, b) => a.candidate - b.candidate)
-      .map((entry) => ({ entry, reply: replies.get(placeKey(entry)) ?? '' }));
+      .map((entry) => ({ entry, reply: replies.get(candidateKey(entry)) ?? '' }));
     return [{ ...step, proposals }];
   });
 }

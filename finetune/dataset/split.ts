@@ -46,7 +46,7 @@ export function validationRuns(
     case 'none':
       return new Set();
     case 'share':
-      return new Set(drawNearest(dependentGroups(runs), plan.share, seed).map(({ name }) => name));
+      return new Set(drawShare(dependentGroups(runs), plan.share, seed).map(({ name }) => name));
     case 'named':
       return new Set(plan.names.flatMap((name) => namedRuns(name, runs)));
   }
@@ -55,7 +55,7 @@ export function validationRuns(
 type RunGroup = readonly RunToSplit[];
 
 /** Draws groups that bring the total size nearer to the share. With two or more groups, each side gets at least one. */
-function drawNearest(groups: readonly RunGroup[], share: number, seed: number): RunGroup {
+function drawShare(groups: readonly RunGroup[], share: number, seed: number): RunGroup {
   const sizeOf = (group: RunGroup) => sum(group.map(({ size = 1 }) => size));
   const shuffledGroups = shuffled(groups.filter(sizeOf), createGenerator(seed));
   const allRuns = shuffledGroups.flat();

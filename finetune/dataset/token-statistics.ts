@@ -13,12 +13,12 @@ export interface ExampleLength {
 
 /** Estimates lengths without a tokenizer; the estimates tend to be too high. Measures each distinct prompt once. */
 export function measureLengths(examples: readonly Example[]): ReadonlyMap<Example, ExampleLength> {
-  const prompts = new Map<string, number>();
+  const lengthByPrompt = new Map<string, number>();
   const promptLength = ({ prompt, lineage }: Example): number => {
-    const cached = prompts.get(lineage.prompt);
+    const cached = lengthByPrompt.get(lineage.prompt);
     if (cached !== undefined) return cached;
     const length = prompt.reduce((sum, { content }) => sum + estimateTokens(content), 0);
-    prompts.set(lineage.prompt, length);
+    lengthByPrompt.set(lineage.prompt, length);
     return length;
   };
   return new Map(

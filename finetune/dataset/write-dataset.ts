@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
-import { isTaken, writeWhole } from '../../src/base/files/draft.js';
+import { isTaken, writeAtomic } from '../../src/base/files/draft.js';
 import { version } from '../../src/base/package.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import type { Dataset, DatasetManifest } from './dataset.js';
@@ -33,7 +33,7 @@ export function requireNewDirectory(path: string): void {
 export function writeDataset(dataset: Dataset, format: RowFormat, path: string): DatasetManifest {
   requireExportable(dataset.recipe, format);
   requireNewDirectory(path);
-  return writeWhole(path, (draft) => {
+  return writeAtomic(path, (draft) => {
     mkdirSync(draft);
     return writeFiles(dataset, format, draft);
   });
@@ -52,8 +52,8 @@ function writeFiles(dataset: Dataset, format: RowFormat, path: string): DatasetM
     // The other formats' rows can't store the lineage.
     if (!isOwnFormat(format)) write(`${split}.lineage.jsonl`, lineages);
   }
-  const about = { version: 1, kind: 'dataset', policyloop: version() } as const;
-  const manifest: DatasetManifest = { ...about, recipe, format, ...summary, alarms, files };
+  const header = { version: 1, kind: 'dataset', policyloop: version() } as const;
+  const manifest: DatasetManifest = { ...header, recipe, format, ...summary, alarms, files };
   writeFileSync(join(path, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   return manifest;
 }
@@ -61,15 +61,15 @@ function writeFiles(dataset: Dataset, format: RowFormat, path: string): DatasetM
 /** Writes JSON Lines row by row, because a file can exceed the maximum length of a string. */
 export function writeRows(path: string, rows: readonly object[]): DatasetManifest['files'][string] {
   const hash = createHash('sha256');
-  const file = openSync(path, 'w');
+  const descriptor = openSync(path, 'w');
   try {
     for (const row of rows) {
       const line = `${JSON.stringify(row)}\n`;
       hash.update(line);
-      writeFileSync(file, line);
+      writeFileSync(descriptor, line);
     }
   } finally {
-    closeSync(file);
+    closeSync(descriptor);
   }
   return { rows: rows.length, sha256: hash.digest('hex') };
 }

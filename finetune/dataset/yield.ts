@@ -18,7 +18,7 @@ const unusedReasons: Readonly<Record<RunRecipe, string>> = {
 };
 
 /** Explains why the recipe made no examples from the run. */
-export function explainEmpty(recipe: RunRecipe, { recorded, steps }: SourceRun): string {
+export function explainEmptyRun(recipe: RunRecipe, { recorded, steps }: SourceRun): string {
   const { calls, entries, iteration } = recorded;
   if (iteration === 0) return 'no complete iteration';
   if (!entries.some(({ source }) => source === 'proposal')) return 'no reply was accepted';
@@ -31,17 +31,17 @@ export function explainEmpty(recipe: RunRecipe, { recorded, steps }: SourceRun):
 
 /** Suggests how to get the usual number of examples, assuming that further runs yield as many as these did. */
 export function moreRunsHint(recipe: RunRecipe, runs: readonly SourceRun[], size: number): string {
-  const proposals = runs.flatMap(({ steps }) => steps.flatMap((step) => step.proposals)).length;
-  const otherTasks = new Set(runs.map(taskOf)).size - 1;
+  const proposalCount = runs.flatMap(({ steps }) => steps.flatMap((step) => step.proposals)).length;
+  const otherTaskCount = new Set(runs.map(taskOf)).size - 1;
   const { family, name } = runs[0]!;
   const baselines = programsOf(family) === undefined ? ['hill-climb', 'cma-es', 'gp'] : ['random', 'genetic'];
-  const perSeed = Math.max(1, size / runs.length) * baselines.length * (otherTasks + 1);
+  const perSeed = Math.max(1, size / runs.length) * baselines.length * (otherTaskCount + 1);
   const firstSeed = largest(runs.map(({ manifest }) => manifest.seed)) + 1;
   const lastSeed = firstSeed + Math.max(0, Math.ceil((tutorialSizes.least - size) / perSeed) - 1);
   return [
-    recipe === 'improvement' && proposals > size ? `--recipe weighted uses all ${proposals} proposals; ` : '',
+    recipe === 'improvement' && proposalCount > size ? `--recipe weighted uses all ${proposalCount} proposals; ` : '',
     `for more runs: policyloop sweep ${shellWord(`${name}/config.yaml`)} model.provider=${baselines.join(',')}`,
     ` seed=${firstSeed}..${lastSeed} --out buffers/more`,
-    otherTasks > 0 ? ` (and the same for the other ${plural(otherTasks, 'task')})` : '',
+    otherTaskCount > 0 ? ` (and the same for the other ${plural(otherTaskCount, 'task')})` : '',
   ].join('');
 }

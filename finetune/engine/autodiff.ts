@@ -9,7 +9,7 @@ interface GradientHints {
   /** Values through which no gradient flows, such as the maximum that stabilizes a softmax. */
   readonly constants?: readonly Value[];
   /** Values that are cheap to compute; the backward pass recomputes them, so they aren't kept. */
-  readonly cheap?: ReadonlySet<Value>;
+  readonly cheapValues?: ReadonlySet<Value>;
   /** Maps a gather's indices to their inverse, which gathers the gradients back. A repeated row gets one gradient. */
   readonly inverses?: ReadonlyMap<Value, Value>;
 }
@@ -25,12 +25,12 @@ export function gradients(
   loss: Value,
   parameters: readonly Value[],
   precision: Precision,
-  { constants = [], cheap = new Set(), inverses = new Map() }: GradientHints = {},
+  { constants = [], cheapValues = new Set(), inverses = new Map() }: GradientHints = {},
 ): ReadonlyMap<Value, Value> {
   const graph = g.outline('forward');
   const shapes = inferShapes(graph);
   const active = activeValues(graph.nodes, parameters, constants);
-  const dropped = new Set([...cheap].filter((value) => active.has(value)));
+  const dropped = new Set([...cheapValues].filter((value) => active.has(value)));
   const recall = createRecompute(g, graph.nodes, dropped, active);
   const sizes = sizesOf(g, graph.inputs, shapes);
   const lossShape = shapes.get(loss)!.map(() => 1);
@@ -40,13 +40,13 @@ export function gradients(
     if (!node.outputs.some((name) => active.has(name)) || outputs.every((one) => one === undefined)) continue;
     const rule = gradientRules[node.op];
     if (rule === undefined) throw unsupportedError(node, 'no gradient rule');
-    const wants = (input: number) => active.has(node.inputs[input] ?? '');
+    const needsGradient = (input: number) => active.has(node.inputs[input] ?? '');
     const results = rule({
       g,
       precision,
       node,
       outputs,
-      wants,
+      needsGradient,
       shape: (value) => shapes.get(value)!,
       size: (value) => (dropped.has(value) ? sizes(value) : g.op('Shape', [value])),
       recall: (value) => recall(value, outputs.find((one) => one !== undefined)!),
@@ -54,7 +54,7 @@ export function gradients(
     });
     node.inputs.forEach((name, index) => {
       const gradient = results[index];
-      if (!wants(index) || gradient === undefined) return;
+      if (!needsGradient(index) || gradient === undefined) return;
       const before = totals.get(name);
       totals.set(name, before === undefined ? gradient : g.op('Add', [before, gradient]));
     });

@@ -22,7 +22,7 @@ export interface TokenExample extends TokenSequence {
 export type Family<E extends TokenSequence = TokenExample> = readonly E[];
 
 /** An example's values for the objective's inputs, by name: one number for all tokens, or one per completion token. */
-export type InputsOf<E extends TokenSequence> = (
+export type GetInputs<E extends TokenSequence> = (
   example: E,
 ) => Readonly<Record<string, number | ArrayLike<number>>>;
 
@@ -36,8 +36,8 @@ export function trainedLength({ completionIds, trained }: TokenSequence): number
 
 /** Number of tokens the model reads. */
 export function familyLength(family: Family<TokenSequence>): number {
-  const shared = prefixLength(family);
-  return family.reduce((sum, example) => sum + readLength(example) - shared, shared);
+  const sharedLength = prefixLength(family);
+  return family.reduce((sum, example) => sum + inputLength(example) - sharedLength, sharedLength);
 }
 
 /** Length of the common prefix of the family's prompts. */
@@ -50,7 +50,7 @@ export function prefixLength([first, ...others]: Family<TokenSequence>): number 
 }
 
 /** Number of tokens of an example that the model reads; its last trained token is only predicted. */
-function readLength({ completionIds, promptIds, trained }: TokenSequence): number {
+function inputLength({ completionIds, promptIds, trained }: TokenSequence): number {
   return promptIds.length + Math.max(0, trained?.lastIndexOf(true) ?? completionIds.length - 1);
 }
 
@@ -62,7 +62,7 @@ export function blockSizes(families: readonly Family<TokenSequence>[]) {
     promptTokens: largest(sharedLengths) + 1,
     replies: largest(families.map(({ length }) => length)),
     replyTokens:
-      largest(families.flatMap((family, f) => family.map((one) => readLength(one) - sharedLengths[f]!))) + 1,
+      largest(families.flatMap((family, f) => family.map((one) => inputLength(one) - sharedLengths[f]!))) + 1,
   };
 }
 
@@ -80,7 +80,7 @@ const emptySlotPosition = 2 ** 30;
 /** Packs families into one batch, in which each example attends only to its own prompt and itself. */
 export function makeBatch<E extends TokenSequence>(
   families: readonly Family<E>[],
-  inputsOf: InputsOf<E>,
+  inputsOf: GetInputs<E>,
 ): Batch {
   const tokens = families.reduce((sum, family) => sum + familyLength(family), 0) + 1;
   const { promptTokens, replies: group, replyTokens } = blockSizes(families);
@@ -94,7 +94,7 @@ export function makeBatch<E extends TokenSequence>(
   const groups = { sequences: [] as number[], families: [] as number[] };
   const columns = new Map<string, number[]>();
   let count = 0;
-  let sequences = 0;
+  let sequenceIndex = 0;
   /** @param slot index of the first token's slot in the block */
   const appendTokens = (
     sequence: readonly number[],
@@ -120,16 +120,16 @@ export function makeBatch<E extends TokenSequence>(
     for (const [i, example] of family.entries()) {
       const { completionIds, promptIds, trained } = example;
       const rowOffset = count - sharedTokens;
-      const ownIds = [...promptIds, ...completionIds].slice(sharedTokens, readLength(example));
+      const ownIds = [...promptIds, ...completionIds].slice(sharedTokens, inputLength(example));
       appendTokens(ownIds, sharedTokens, exampleLength(example), replies, (f * group + i) * replyTokens);
       const inputs = Object.entries(inputsOf(example));
       for (const [offset, id] of completionIds.entries()) {
         if (trained?.[offset] === false) continue;
-        const predictor = promptIds.length + offset - 1;
-        selectedRows.push(predictor < sharedTokens ? sharedEnd : rowOffset + predictor);
+        const predictorIndex = promptIds.length + offset - 1;
+        selectedRows.push(predictorIndex < sharedTokens ? sharedEnd : rowOffset + predictorIndex);
         targets.push(id);
         allowedIds.push(example.allowed?.[offset] ?? []);
-        groups.sequences.push(sequences);
+        groups.sequences.push(sequenceIndex);
         groups.families.push(f);
         for (const [name, value] of inputs) {
           const column = columns.get(name) ?? [];
@@ -137,7 +137,7 @@ export function makeBatch<E extends TokenSequence>(
           column.push(typeof value === 'number' ? value : value[offset]!);
         }
       }
-      sequences++;
+      sequenceIndex++;
     }
   }
   const width = largest([1, ...allowedIds.map(({ length }) => length)]);

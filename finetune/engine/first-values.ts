@@ -88,8 +88,8 @@ export function randomModel(config: DecoderConfig, deviation: number, seed: numb
   return decoderTensors(config).map(({ name, shape }) => {
     const values = new Float32Array(elementCount(shape));
     const isOutput = outputs.some((ending) => name.endsWith(ending));
-    const own = isOutput ? deviation / Math.sqrt(2 * config.layers.length) : deviation;
-    if (shape.length === 2) for (let i = 0; i < values.length; i++) values[i] = random.normal(0, own);
+    const spread = isOutput ? deviation / Math.sqrt(2 * config.layers.length) : deviation;
+    if (shape.length === 2) for (let i = 0; i < values.length; i++) values[i] = random.normal(0, spread);
     else if (!name.endsWith('.bias')) values.fill(1 - config.norm.offset);
     return { name, shape, values };
   });

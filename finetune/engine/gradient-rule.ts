@@ -9,7 +9,7 @@ export interface RuleContext {
   readonly node: OnnxNode;
   /** Gradients of the loss with respect to the node's outputs; undefined for outputs that don't affect the loss. */
   readonly outputs: readonly (Value | undefined)[];
-  wants(input: number): boolean;
+  needsGradient(input: number): boolean;
   shape(value: Value): Shape;
   /** The value's shape as an int64 vector that the graph computes, without keeping a dropped value in memory. */
   size(value: Value): Value;
@@ -46,7 +46,7 @@ const maxWeights = 2 ** 24;
  */
 export function sumOfParts(
   g: GraphBuilder,
-  late: AddConstant,
+  emit: AddConstant,
   [rows, columns]: readonly [number, number],
   part: (count: number, cut: (value: Value, axis: number) => Value) => Value,
 ): Value {
@@ -54,7 +54,7 @@ export function sumOfParts(
   let sum: Value | undefined;
   for (let from = 0; from < rows; from += step) {
     const count = Math.min(step, rows - from);
-    const range = [late([from], 'int64'), late([from + count], 'int64')];
+    const range = [emit([from], 'int64'), emit([from + count], 'int64')];
     const partSum = part(count, (value, axis) =>
       count === rows ? value : g.op('Slice', [value, ...range, g.integers([axis])]),
     );

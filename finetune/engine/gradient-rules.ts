@@ -124,7 +124,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
   },
   /** y = a·b + bias, where a and b may be transposed and the bias is broadcast over rows. */
   Gemm: (context) => {
-    const { g, node, outputs, wants, recall } = context;
+    const { g, node, outputs, needsGradient, recall } = context;
     const [a, b, bias] = node.inputs as [Value, Value, Value | undefined];
     const dy = outputs[0]!;
     const transA = intAttribute(node, 'transA', 0);
@@ -138,24 +138,24 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
         ? g.op('Gemm', [dy, recall(a)], { transA: 1, ...(transA === 1 && { transB: 1 }) })
         : g.op('Gemm', [recall(a), dy], transA === 1 ? {} : { transA: 1 });
     return [
-      wants(0) ? da() : undefined,
-      wants(1) ? db() : undefined,
-      bias !== undefined && wants(2) ? reduceTo(context, dy, node.outputs[0]!, bias) : undefined,
+      needsGradient(0) ? da() : undefined,
+      needsGradient(1) ? db() : undefined,
+      bias !== undefined && needsGradient(2) ? reduceTo(context, dy, node.outputs[0]!, bias) : undefined,
     ];
   },
   MatMulNBits: quantizedProductRule,
   [int8Product]: int8ProductRule,
   /** Both inputs have the same batch dimensions. */
   MatMul: (context) => {
-    const { g, node, outputs, wants, shape, recall } = context;
+    const { g, node, outputs, needsGradient, shape, recall } = context;
     const [a, b] = node.inputs as [Value, Value];
     const dy = outputs[0]!;
     const rank = shape(node.outputs[0]!).length;
     const perm = [...Array(rank - 2).keys(), rank - 1, rank - 2];
     const transpose = (value: Value) => g.op('Transpose', [recall(value)], { perm });
     return [
-      wants(0) ? g.op('MatMul', [dy, transpose(b)]) : undefined,
-      wants(1) ? g.op('MatMul', [transpose(a), dy]) : undefined,
+      needsGradient(0) ? g.op('MatMul', [dy, transpose(b)]) : undefined,
+      needsGradient(1) ? g.op('MatMul', [transpose(a), dy]) : undefined,
     ];
   },
 };
@@ -165,9 +165,9 @@ function broadcastRule(
   context: RuleContext,
   gradientsOf: (dy: Value) => readonly [() => Value, () => Value],
 ): readonly (Value | undefined)[] {
-  const { node, outputs, wants } = context;
+  const { node, outputs, needsGradient } = context;
   return gradientsOf(outputs[0]!).map((gradient, index) =>
-    wants(index) ? reduceTo(context, gradient(), node.outputs[0]!, node.inputs[index]!) : undefined,
+    needsGradient(index) ? reduceTo(context, gradient(), node.outputs[0]!, node.inputs[index]!) : undefined,
   );
 }
 
@@ -186,13 +186,13 @@ function extremeRule(
 /** Sums a gradient shaped like `from` over the axes along which `to` was broadcast. */
 function reduceTo({ g, shape }: RuleContext, gradient: Value, from: Value, to: Value): Value {
   const extraAxes = shape(from).length - shape(to).length;
-  const leading = Array.from({ length: extraAxes }, (_, axis) => axis);
-  const repeated = shape(to).flatMap((one, axis) =>
+  const leadingAxes = Array.from({ length: extraAxes }, (_, axis) => axis);
+  const broadcastAxes = shape(to).flatMap((one, axis) =>
     isOne(one) && !isOne(shape(from)[axis + extraAxes]!) ? [axis] : [],
   );
   let reduced = gradient;
-  if (extraAxes > 0) reduced = g.op('ReduceSum', [reduced, g.integers(leading)], { keepdims: 0 });
-  if (repeated.length > 0) reduced = g.op('ReduceSum', [reduced, g.integers(repeated)], { keepdims: 1 });
+  if (extraAxes > 0) reduced = g.op('ReduceSum', [reduced, g.integers(leadingAxes)], { keepdims: 0 });
+  if (broadcastAxes.length > 0) reduced = g.op('ReduceSum', [reduced, g.integers(broadcastAxes)], { keepdims: 1 });
   return reduced;
 }
 

@@ -72,8 +72,8 @@ function quantizedProduct(g: GraphBuilder, x: Value, codes: Value, scales: Value
 }
 
 /** Inputs: x [N, in], codes [out, in], scales [out]. Output: [N, out]. */
-export const int8ProductRule: Rule = ({ g, node, outputs, wants, shape }) => {
-  if (!wants(0)) return [undefined];
+export const int8ProductRule: Rule = ({ g, node, outputs, needsGradient, shape }) => {
+  if (!needsGradient(0)) return [undefined];
   const [, codes, scales] = node.inputs as [Value, Value, Value];
   const dy = outputs[0]!;
   const [rows, columns] = shape(codes).map(({ factor }) => factor) as [number, number];
@@ -81,9 +81,9 @@ export const int8ProductRule: Rule = ({ g, node, outputs, wants, shape }) => {
     const product = quantizedProduct(g, g.op('Mul', [dy, scales]), codes, g.floats('float32', [1], []));
     return [rotate(g, product, columns, 1)];
   }
-  const constants = lateConstants(g, dy);
-  const matrix = g.op('Reshape', [codes, constants([rows, columns], 'int64')]);
-  const dx = sumOfParts(g, constants, [rows, columns], (_, cut) => {
+  const emit = lateConstants(g, dy);
+  const matrix = g.op('Reshape', [codes, emit([rows, columns], 'int64')]);
+  const dx = sumOfParts(g, emit, [rows, columns], (_, cut) => {
     const weights = g.op('DequantizeLinear', [cut(matrix, 0), cut(scales, 0)], { axis: 0 });
     return g.op('Gemm', [cut(dy, 1), weights], { transB: 0 });
   });

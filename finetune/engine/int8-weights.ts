@@ -28,13 +28,13 @@ export function int8Weights(
   quantized: PackedWeights | undefined,
 ): Int8Weights {
   const matrices = multipliedMatrices(config, base);
-  const packed = (tensor: StoredTensor) => quantized?.matrices.get(tensor.name);
-  const sources = matrices.flatMap((tensor) => partsOf(packed(tensor)) ?? [tensor]);
+  const packedMatrix = (tensor: StoredTensor) => quantized?.matrices.get(tensor.name);
+  const sources = matrices.flatMap((tensor) => partsOf(packedMatrix(tensor)) ?? [tensor]);
   const bytes = matrices.reduce((sum, { shape }) => sum + shape[0]! * (shape[1]! + 4), 0);
   const file = cachedFile(model, 'int8-rows', formatVersion, sources, bytes, (path) =>
     writeSafetensors(
       path,
-      matrices.flatMap((tensor) => encodeTensor(tensor, packed(tensor))),
+      matrices.flatMap((tensor) => encodeTensor(tensor, packedMatrix(tensor))),
     ),
   );
   const tensorsByName = new Map(readSafetensors(file).tensors.map((tensor) => [tensor.name, tensor]));

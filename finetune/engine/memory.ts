@@ -15,23 +15,23 @@ type Graph = ReturnType<typeof buildTrainingGraph>;
  */
 export function sessionBytes(graph: Graph, config: DecoderConfig, step: Batch, validation?: Batch): number {
   const { initializers, nodes } = graph.graph;
-  const weights = sum(initializers.map(({ data }) => (data.kind === 'external' ? data.length : 0)));
+  const weightBytes = sum(initializers.map(({ data }) => (data.kind === 'external' ? data.length : 0)));
   const layerBytes = (values: number) => (1.15 * values) / config.layers.length;
   const { kept, recomputed } = activationBytes(graph, step);
-  const training = 2 * weights + 8000 * nodes.length + kept + layerBytes(recomputed);
-  if (validation === undefined) return training;
-  const logits = 4 * validation.targets!.values.length * config.vocabulary;
-  return training + 2 * (weights + layerBytes(activationBytes(graph, validation).recomputed)) + 4 * logits;
+  const trainingBytes = 2 * weightBytes + 8000 * nodes.length + kept + layerBytes(recomputed);
+  if (validation === undefined) return trainingBytes;
+  const logitBytes = 4 * validation.targets!.values.length * config.vocabulary;
+  return trainingBytes + 2 * (weightBytes + layerBytes(activationBytes(graph, validation).recomputed)) + 4 * logitBytes;
 }
 
 /** Bytes of the values that the backward pass keeps, and of those that it recomputes, in all layers. */
-function activationBytes({ cheap, forward, graph }: Graph, batch: Batch) {
+function activationBytes({ cheapValues, forward, graph }: Graph, batch: Batch) {
   const inputs = forward.inputs.map((one) => ({ ...one, shape: batch[one.name]?.shape ?? one.shape }));
   const shapes = inferShapes({ ...forward, inputs });
   const bytesOf = (value: Value) => shapes.get(value)!.reduce((product, { factor }) => product * factor, 4);
   const values = forward.nodes.flatMap(({ outputs }) => outputs);
-  const backward = graph.nodes.slice(graph.nodes.indexOf(forward.nodes.at(-1)!) + 1);
-  const readValues = new Set(backward.flatMap(({ inputs, op }) => (op === 'Shape' ? [] : inputs)));
+  const backwardNodes = graph.nodes.slice(graph.nodes.indexOf(forward.nodes.at(-1)!) + 1);
+  const readValues = new Set(backwardNodes.flatMap(({ inputs, op }) => (op === 'Shape' ? [] : inputs)));
   const bytesIn = (set: ReadonlySet<Value>) => sum(values.filter((value) => set.has(value)).map(bytesOf));
-  return { kept: bytesIn(readValues), recomputed: bytesIn(cheap) };
+  return { kept: bytesIn(readValues), recomputed: bytesIn(cheapValues) };
 }

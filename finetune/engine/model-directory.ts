@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
-import { isIncomplete, writeWhole } from '../../src/base/files/draft.js';
+import { isIncomplete, writeAtomic } from '../../src/base/files/draft.js';
 import { readJson } from '../../src/base/files/files.js';
 import { isGguf } from '../../src/models/local/weights/gguf.js';
 import { tensorOf, writeSafetensors } from './safetensors-writer.js';
@@ -27,7 +27,7 @@ export async function makeModelDirectory<T>(
         : 'this directory is not empty',
       hint: 'choose a new directory',
     });
-  return writeWhole(output, async (partial): Promise<T> => {
+  return writeAtomic(output, async (partial): Promise<T> => {
     mkdirSync(partial);
     return write(partial);
   });

@@ -59,16 +59,16 @@ export function adamWStep(
   { betas: [beta1, beta2], epsilon, weightDecay }: AdamWSettings,
   scale = 1,
 ): void {
-  const shrink = 1 - learningRate * weightDecay;
+  const decay = 1 - learningRate * weightDecay;
   const stepSize = learningRate / (1 - beta1 ** step);
   const rootCorrection = Math.sqrt(1 - beta2 ** step);
   for (let i = 0; i < values.length; i++) {
     const slope = gradient[i]! * scale;
     const mean = first[i]! + (slope - first[i]!) * (1 - beta1);
-    const square = second[i]! * beta2 + (1 - beta2) * slope * slope;
+    const meanSquare = second[i]! * beta2 + (1 - beta2) * slope * slope;
     first[i] = mean;
-    second[i] = square;
-    values[i] = values[i]! * shrink - (stepSize * mean) / (Math.sqrt(square) / rootCorrection + epsilon);
+    second[i] = meanSquare;
+    values[i] = values[i]! * decay - (stepSize * mean) / (Math.sqrt(meanSquare) / rootCorrection + epsilon);
   }
 }
 
@@ -123,8 +123,8 @@ export async function openMuon(settings: MuonSettings, threads: number): Promise
       const { y } = await session.run({ x: new ort.Tensor('float32', direction, [rows, columns]) });
       const update = y!.data as Float32Array;
       const size = learningRate * 0.2 * Math.sqrt(Math.max(rows, columns));
-      const shrink = 1 - learningRate * weightDecay;
-      for (let i = 0; i < values.length; i++) values[i] = values[i]! * shrink - size * update[i]!;
+      const decay = 1 - learningRate * weightDecay;
+      for (let i = 0; i < values.length; i++) values[i] = values[i]! * decay - size * update[i]!;
     },
     async close() {
       await wideSession.release();
@@ -143,8 +143,8 @@ function orthogonalizer(isTall: boolean) {
   const scalar = (value: number) => g.floats('float32', [value], []);
   const times = (value: Value, factor: number) => g.op('Mul', [value, scalar(factor)]);
   const transpose = (value: Value) => g.op('Transpose', [value], { perm: [1, 0] });
-  const squares = g.op('ReduceSum', [g.op('Mul', [input, input])], { keepdims: 0 });
-  const norm = g.op('Add', [g.op('Sqrt', [squares]), scalar(1e-7)]);
+  const squareSum = g.op('ReduceSum', [g.op('Mul', [input, input])], { keepdims: 0 });
+  const norm = g.op('Add', [g.op('Sqrt', [squareSum]), scalar(1e-7)]);
   let x = g.op('Div', [input, norm]);
   for (let step = 0; step < 5; step++) {
     const gram = isTall ? g.op('MatMul', [transpose(x), x]) : g.op('MatMul', [x, transpose(x)]);

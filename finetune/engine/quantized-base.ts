@@ -8,8 +8,8 @@ import { intAttribute } from './shapes.js';
 
 /** Inputs: x [N, K], codes [out, K/block, block·bits/8], scales [out, K/block]. Output: [N, out]. */
 export const quantizedProductRule: Rule = (context) => {
-  const { g, node, outputs, wants } = context;
-  if (!wants(0)) return [undefined];
+  const { g, node, outputs, needsGradient } = context;
+  if (!needsGradient(0)) return [undefined];
   const codes = node.inputs[1]!;
   const scales = node.inputs[2]!;
   const width = intAttribute(node, 'K', 0);
@@ -18,9 +18,9 @@ export const quantizedProductRule: Rule = (context) => {
   const block = intAttribute(node, 'block_size', 32);
   const padded = Math.ceil(width / block) * block;
   const dy = outputs[0]!;
-  const late = lateConstants(g, dy);
-  const dx = sumOfParts(g, late, [rows, padded], (count, cut) => {
-    const matrices = dequantize(context, late, cut(codes, 0), cut(scales, 0), { bits, block, count, padded });
+  const emit = lateConstants(g, dy);
+  const dx = sumOfParts(g, emit, [rows, padded], (count, cut) => {
+    const matrices = dequantize(context, emit, cut(codes, 0), cut(scales, 0), { bits, block, count, padded });
     const products = matrices.map((matrix) => g.op('Gemm', [cut(dy, 1), matrix], { transB: 0 }));
     return interleave(context, products, padded);
   });
@@ -37,35 +37,35 @@ interface BlockLayout {
 /** Float32 matrix [count, padded]; for 4 bits on the CPU, its even and its odd columns, each [count, padded/2]. */
 function dequantize(
   { g }: RuleContext,
-  late: AddConstant,
+  emit: AddConstant,
   codes: Value,
   scales: Value,
   { bits, block, count, padded }: BlockLayout,
 ): readonly Value[] {
-  if (g.shaders) return [gatherDequantized(g, late, codes, scales, { bits, block, count, padded })];
+  if (g.shaders) return [gatherDequantized(g, emit, codes, scales, { bits, block, count, padded })];
   const codesPerByte = 8 / bits;
-  const scale = g.op('Reshape', [scales, late([-1], 'int64')]);
-  const zeroPoints = g.op('Expand', [late([2 ** (bits - 1)], 'uint8'), g.op('Shape', [scale])]);
-  const matrix = (bytes: Value) => {
-    const blocks = g.op('Reshape', [bytes, late([-1, block / codesPerByte], 'int64')]);
+  const scale = g.op('Reshape', [scales, emit([-1], 'int64')]);
+  const zeroPoints = g.op('Expand', [emit([2 ** (bits - 1)], 'uint8'), g.op('Shape', [scale])]);
+  const toMatrix = (bytes: Value) => {
+    const blocks = g.op('Reshape', [bytes, emit([-1, block / codesPerByte], 'int64')]);
     const floats = g.op('DequantizeLinear', [blocks, scale, zeroPoints], { axis: 0 });
     return g.op('Reshape', [floats, g.integers([count, padded / codesPerByte])]);
   };
-  if (bits === 8) return [matrix(codes)];
-  const four = late([4], 'uint8');
+  if (bits === 8) return [toMatrix(codes)];
+  const four = emit([4], 'uint8');
   const shift = (value: Value, direction: string) => g.op('BitShift', [value, four], { direction });
-  return [matrix(shift(shift(codes, 'LEFT'), 'RIGHT')), matrix(shift(codes, 'RIGHT'))];
+  return [toMatrix(shift(shift(codes, 'LEFT'), 'RIGHT')), toMatrix(shift(codes, 'RIGHT'))];
 }
 
 /** Dequantizes to [count, padded] on the GPU, where shaders can't shift bytes. */
 function gatherDequantized(
   g: RuleContext['g'],
-  late: AddConstant,
+  emit: AddConstant,
   codes: Value,
   scales: Value,
   { bits, block, count, padded }: BlockLayout,
 ): Value {
-  const rows = late(
+  const rows = emit(
     Array.from({ length: count }, (_, row) => row),
     'int64',
   );

@@ -12,7 +12,7 @@ import { buildInferenceGraph } from '../../src/models/local/graph/decoder.js';
 import type { GraphBuilder } from '../../src/models/local/graph/graph.js';
 import type { ChatTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
-import { type Trainable, trainedParameters, trainedSource } from './trainable.js';
+import { type TrainableSpec, trainedParameters, trainedSource } from './trainable.js';
 import { guardMemory, type Parameter } from './training-session.js';
 
 export interface SampledReply extends Reply {
@@ -43,7 +43,7 @@ export interface Sampler extends Speaker<SampledReply> {
 
 export interface SamplerSettings {
   readonly config: DecoderConfig;
-  readonly trainable: Trainable;
+  readonly trainable: TrainableSpec;
   readonly tokenizer: ChatTokenizer;
   readonly eosTokens: ReadonlySet<number>;
   readonly device: string;
@@ -74,7 +74,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
     const groups = [...groupBy(batch, ({ ids, form }) => `${form} ${ids.join()}`).values()];
     const requests = groups.map((members) => {
       const { constraint, ids: prompt } = members[0]!;
-      const maxTokens = roomFor(prompt, settings);
+      const maxTokens = maxReplyTokens(prompt, settings);
       if (constraint !== undefined && maxTokens < constraint.answerTokens)
         throw new UserError({
           field: 'maxTokens',
@@ -130,7 +130,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
         conversations.map((one) => {
           const texts = constrained ? one.choices?.map(({ text }) => text) : undefined;
           return {
-            ids: promptOf(tokenizer, encode, one),
+            ids: promptIdsOf(tokenizer, encode, one),
             seed: one.seed,
             form: texts?.join('\n') ?? '',
             constraint: texts && constraints.among(texts),
@@ -176,14 +176,14 @@ function cachedEncoder(tokenizer: ChatTokenizer): Encode {
 }
 
 /** Token ids of a conversation's next prompt. Reuses the sampled ids if the prompt contains the whole conversation. */
-function promptOf(
+function promptIdsOf(
   tokenizer: ChatTokenizer,
   encode: Encode,
   conversation: Conversation<SampledReply>,
 ): readonly number[] {
   const messages = messagesOf(conversation);
   const lastReply = conversation.before.at(-1)?.reply;
-  if (lastReply === undefined || !conversation.whole) return encode(messages);
+  if (lastReply === undefined || !conversation.isComplete) return encode(messages);
   const nextIds = tokenizer.encodeNext(messages);
   // The template writes an end-of-sequence token even after a truncated reply, which has none.
   const isWritten = lastReply.isComplete && nextIds[0] === lastReply.ids.at(-1);
@@ -194,7 +194,7 @@ const shorterPromptHint =
   'show less in the prompt (agent.history or experiment.memory), or use a model with a longer context';
 
 /** @throws UserError if the prompt leaves no room for a reply */
-function roomFor(prompt: readonly number[], { config, maxTokens }: SamplerSettings): number {
+function maxReplyTokens(prompt: readonly number[], { config, maxTokens }: SamplerSettings): number {
   const room = config.contextTokens - prompt.length;
   if (room >= 1) return Math.min(maxTokens, room);
   throw new UserError({

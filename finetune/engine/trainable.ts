@@ -22,7 +22,7 @@ export interface LoraSettings extends LoraScaling {
   readonly modules: readonly string[];
 }
 
-export type Trainable =
+export type TrainableSpec =
   | {
       readonly kind: 'adapter';
       readonly lora: LoraSettings;
@@ -56,7 +56,7 @@ export function requireGradients({ architecture, layers }: DecoderConfig): void 
 }
 
 /** The trained parameters in a fixed order: the model's, or `<module>.lora_A.weight`, `<module>.lora_B.weight`, … */
-export function trainedParameters(config: DecoderConfig, trainable: Trainable): ParameterShape[] {
+export function trainedParameters(config: DecoderConfig, trainable: TrainableSpec): ParameterShape[] {
   requireGradients(config);
   if (trainable.kind === 'all') return decoderTensors(config);
   const { rank, modules } = trainable.lora;
@@ -97,7 +97,7 @@ export const dropoutModulus = 2 ** 31 - 1;
 export function trainedSource(
   g: GraphBuilder,
   config: DecoderConfig,
-  trainable: Trainable,
+  trainable: TrainableSpec,
   precision: Precision,
   hasDropout: boolean,
 ): ParameterSource {

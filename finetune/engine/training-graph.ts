@@ -6,11 +6,11 @@ import type { DecoderConfig } from '../../src/models/local/weights/decoder-confi
 import { longRopeStart } from '../../src/models/local/weights/rope.js';
 import { droppedValues, gradients, recordingSource } from './autodiff.js';
 import type { Objective, TokenValues } from './objective.js';
-import { type ParameterShape, type Trainable, trainedParameters, trainedSource } from './trainable.js';
+import { type ParameterShape, type TrainableSpec, trainedParameters, trainedSource } from './trainable.js';
 
 export interface TrainingGraphSettings {
   readonly config: DecoderConfig;
-  readonly trainable: Trainable;
+  readonly trainable: TrainableSpec;
   readonly objective: Objective;
   /** float64 is used in gradient tests. */
   readonly precision: Precision;
@@ -38,7 +38,7 @@ export function allParameters({
  * - `allowed`: int32 [C, K], if the objective is constrained
  * - the objective's inputs, each [C], every trained parameter by name, and random numbers if dropout is on
  * Outputs: `loss`, `logp` [C], the objective's outputs [C] and, for training, `grad.<parameter>`. Only selected
- * rows reach the head. Also returns the graph before the backward pass, which recomputes the values in `cheap`.
+ * rows reach the head. Also returns the graph without the backward pass, which recomputes the values in `cheapValues`.
  */
 export function buildTrainingGraph(settings: TrainingGraphSettings) {
   const { config, trainable, objective, precision, purpose, device } = settings;
@@ -49,15 +49,15 @@ export function buildTrainingGraph(settings: TrainingGraphSettings) {
   const ids = g.input('input_ids', 'int32', [1, 'N']);
   const positions = g.input('positions', 'int32', [1, 'N']);
   const { blocks, inverses } = emitBlockInputs(g);
-  const selected = g.input('selected', 'int32', ['C']);
+  const selectedRows = g.input('selected', 'int32', ['C']);
   const targets = g.input('targets', 'int32', ['C']);
   const build = { g, config, parameters, precision };
   const cache = config.layers.map(() => []);
   const decoder = buildDecoder(build, { ids, positions, blocks, cache, ...lengthInput(g, config) });
   for (const value of decoder.stream) keptValues.add(value);
   // Recompute values only on the CPU; a GPU keeps them all in its own memory.
-  const cheap = g.shaders ? new Set<Value>() : droppedValues(g.describe('layers').nodes, keptValues);
-  const hidden = headInput(build, decoder.hidden, selected);
+  const cheapValues = g.shaders ? new Set<Value>() : droppedValues(g.describe('layers').nodes, keptValues);
+  const hidden = headInput(build, decoder.hidden, selectedRows);
   const logits = applyTemperature(g, headLogits(build, hidden), objective, precision);
   const maskedLogits = objective.constrained ? maskDisallowed(g, logits, precision) : logits;
   const { logp, entropy, constants } = logProbabilities(g, maskedLogits, targets);
@@ -69,13 +69,13 @@ export function buildTrainingGraph(settings: TrainingGraphSettings) {
   if (purpose === 'train') {
     const trained = allParameters(settings);
     const names = trained.map(({ name }) => name);
-    const results = gradients(g, loss, names, precision, { constants, cheap, inverses });
+    const results = gradients(g, loss, names, precision, { constants, cheapValues, inverses });
     for (const { name, shape } of trained) g.output(`grad.${name}`, results.get(name)!, precision, shape);
   }
   g.output('loss', loss, precision, []);
   g.output('logp', logp, precision, ['C']);
   for (const [name, value] of Object.entries(outputs)) g.output(name, value, precision, ['C']);
-  return { ...g.build(purpose, ids), forward, cheap };
+  return { ...g.build(purpose, ids), forward, cheapValues };
 }
 
 /** Adds the inputs that describe the attention blocks; also returns the inverse of each gather. */
@@ -118,12 +118,12 @@ function applyTemperature(
 /** Lowers the logits [C, V] of ids outside `allowed` until their probability is 0. Rows of −1 are unconstrained. */
 function maskDisallowed(g: GraphBuilder, logits: Value, precision: Precision): Value {
   const allowed = g.cast(g.input('allowed', 'int32', ['C', 'K']), 'int64');
-  const big = g.floats(precision, [1e9], []);
+  const large = g.floats(precision, [1e9], []);
   const isId = g.cast(g.op('Less', [g.integers([-1]), allowed]), precision);
   const isConstrained = g.op('ReduceMax', [isId], { axes: [-1], keepdims: 1 });
-  const floor = g.op('Expand', [g.op('Mul', [isConstrained, g.op('Neg', [big])]), g.op('Shape', [logits])]);
+  const floor = g.op('Expand', [g.op('Mul', [isConstrained, g.op('Neg', [large])]), g.op('Shape', [logits])]);
   const ids = g.op('Max', [allowed, g.integers([0])]);
-  const boost = g.op('Mul', [isId, big]);
+  const boost = g.op('Mul', [isId, large]);
   return g.op('Add', [logits, g.op('ScatterElements', [floor, ids, boost], { axis: 1, reduction: 'add' })]);
 }
 
@@ -170,8 +170,8 @@ function logProbabilities(
   const logp = g.op('Reshape', [g.op('Sub', [chosen, logarithm]), g.integers([-1])]);
   /** log Σ eˣ − Σ x·eˣ / Σ eˣ */
   const entropy = () => {
-    const products = g.op('ReduceSum', [g.op('Mul', [shifted, powers]), g.integers([-1])], { keepdims: 1 });
-    return g.op('Reshape', [g.op('Sub', [logarithm, g.op('Div', [products, sum])]), g.integers([-1])]);
+    const productSum = g.op('ReduceSum', [g.op('Mul', [shifted, powers]), g.integers([-1])], { keepdims: 1 });
+    return g.op('Reshape', [g.op('Sub', [logarithm, g.op('Div', [productSum, sum])]), g.integers([-1])]);
   };
   return { logp, entropy, constants: [maximum] };
 }

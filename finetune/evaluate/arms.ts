@@ -12,7 +12,7 @@ import type { ModelConfig } from '../../src/config/model.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
 import { isAdapter } from '../../src/models/local/summary/adapter-summary.js';
 import { contentHash, readLineage, type TrainingLineage, trainedEnvironments } from '../dataset/lineage.js';
-import { findBase, holdsModel, trainedVariables } from '../export/merged/base-model.js';
+import { findBase, holdsModel, templateVariables } from '../export/merged/base-model.js';
 
 export type ArmName = 'base' | 'tuned' | BaselineName;
 
@@ -25,7 +25,7 @@ export interface Arm {
   readonly overrides: readonly string[];
   /** Hash of the weights; null if they aren't local files. */
   readonly hash: string | null;
-  readonly local?: LocalWeights;
+  readonly paths?: LocalWeights;
   readonly lineage?: TrainingLineage;
 }
 
@@ -59,16 +59,16 @@ export function openArms(
     throw new UserError({ field: '--tuned', message: 'has the same weights as the base', value: tuned });
   }
   // Both models get the chat template variables that the tuned model was trained with.
-  const { local } = tunedArm;
-  const template = local === undefined ? {} : trainedVariables(local.adapter ?? local.model);
+  const { paths } = tunedArm;
+  const template = paths === undefined ? {} : templateVariables(paths.adapter ?? paths.model);
   const variables = Object.keys(template).length === 0 ? [] : [`model.template=${JSON.stringify(template)}`];
   const models = [firstArm, tunedArm].map((arm) =>
-    arm.local === undefined ? arm : { ...arm, overrides: [...arm.overrides, ...variables] },
+    arm.paths === undefined ? arm : { ...arm, overrides: [...arm.overrides, ...variables] },
   );
   return [...models, ...baselineArms(baselines)];
 }
 
-export function findTrainedOn(tuned: Arm, stated: readonly string[] | undefined): TrainedEnvironments {
+export function trainingEnvironments(tuned: Arm, stated: readonly string[] | undefined): TrainedEnvironments {
   if (stated !== undefined) return { kind: 'stated', environments: stated };
   const hint = 'set --trained-on ID,… (or none)';
   if (tuned.lineage === undefined)
@@ -117,24 +117,24 @@ function openArm(name: 'base' | 'tuned', spec: string, base: Arm | undefined, cw
   }
   if (isBaselineName(spec.split(':', 1)[0]!)) return { ...armOf(`--${name}`, spec), name };
   const directory = weightsIn(modelDirectory(spec, cwd, `--${name}`), `--${name}`);
-  const local = isAdapter(directory)
+  const paths = isAdapter(directory)
     ? { model: modelOfAdapter(directory, base, cwd), adapter: directory }
     : { model: directory };
   const lineage = readLineage(directory);
   return {
     name,
-    label: labelOf(local),
+    label: labelOf(paths),
     provider: 'local',
     overrides: [
       'model.provider=local',
-      `model.path=${JSON.stringify(local.model)}`,
-      local.adapter === undefined ? 'model.adapter=' : `model.adapter=${JSON.stringify(local.adapter)}`,
+      `model.path=${JSON.stringify(paths.model)}`,
+      paths.adapter === undefined ? 'model.adapter=' : `model.adapter=${JSON.stringify(paths.adapter)}`,
     ],
-    hash: [local.model, local.adapter]
+    hash: [paths.model, paths.adapter]
       .map((path) => path && contentHash(path))
       .join(' ')
       .trim(),
-    local,
+    paths,
     ...(lineage && { lineage }),
   };
 }
@@ -168,13 +168,13 @@ function modelOfAdapter(adapter: string, base: Arm | undefined, cwd: string): st
   try {
     return findBase(adapter, undefined, cwd, '--base');
   } catch (error) {
-    if (!(error instanceof UserError) || base?.local === undefined) throw error;
-    return base.local.model;
+    if (!(error instanceof UserError) || base?.paths === undefined) throw error;
+    return base.paths.model;
   }
 }
 
-function requireBase({ local, lineage, label }: Arm): string {
-  if (local?.adapter !== undefined) return local.model;
+function requireBase({ paths, lineage, label }: Arm): string {
+  if (paths?.adapter !== undefined) return paths.model;
   const basePath = lineage?.base.model;
   if (basePath !== undefined && lineage?.method !== 'scratch' && holdsModel(basePath)) {
     return basePath;

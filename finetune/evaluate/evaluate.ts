@@ -22,7 +22,7 @@ const unitInterval: Interval = [0, 1];
 /** A failed run gets the lowest confirmed return of its experiment. */
 type ArmFigures = Readonly<Record<Metric, number | null>> & { readonly failed: boolean };
 /** An arm's figures for each repeat, so that arms can be paired; undefined for runs that aren't over. */
-type RunsOf = (arm: Arm['name']) => readonly (ArmFigures | undefined)[];
+type GetRuns = (arm: Arm['name']) => readonly (ArmFigures | undefined)[];
 
 export function evaluate(
   plan: Pick<EvaluationPlan, 'arms' | 'experiments' | 'seeds'>,
@@ -41,7 +41,7 @@ export function evaluate(
     const confirmed = ownRuns.flatMap(({ figures }) => figures?.confirmed ?? []);
     const worst = worstReturn(confirmed);
     const range = worst === null ? null : ([worst, largest(confirmed)] as const);
-    const runsOf: RunsOf = (arm) =>
+    const runsOf: GetRuns = (arm) =>
       seeds.map((_, repeat) => {
         const figures = ownRuns.find((run) => run.arm === arm && run.repeat === repeat)?.figures;
         if (figures?.isOver !== true) return undefined;
@@ -101,7 +101,7 @@ function familiarityOf(environment: string, trainedOn: TrainedEnvironments): Fam
 }
 
 /** Means over the experiments, one per seed (runs with the same seed aren't independent); undefined if incomplete. */
-function meansBySeed(experiments: readonly ReturnType<RunsOf>[], repeats: number): ReturnType<RunsOf> {
+function meansBySeed(experiments: readonly ReturnType<GetRuns>[], repeats: number): ReturnType<GetRuns> {
   return Array.from({ length: repeats }, (_, repeat) => {
     const runs = experiments.flatMap((own) => own[repeat] ?? []);
     if (runs.length === 0 || runs.length < experiments.length) return undefined;
@@ -124,7 +124,7 @@ function rescale(run: ArmFigures, range: readonly [number, number] | null): ArmF
 }
 
 /** @param returns the range of possible returns */
-function compareArms(arms: readonly Arm[], returns: Interval, runsOf: RunsOf) {
+function compareArms(arms: readonly Arm[], returns: Interval, runsOf: GetRuns) {
   const names = arms.map(({ name }) => name);
   const order = ['tuned' as const, ...names.filter((name) => name !== 'tuned')];
   const valuesOf = (arm: Arm['name'], metric: Metric) => runsOf(arm).map((run) => run?.[metric] ?? null);

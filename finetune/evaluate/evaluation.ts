@@ -108,12 +108,12 @@ export function readFigures(path: string): RunFigures {
   const counted = onlyProposals(loggedProposals({ entries, calls })).filter(
     (proposal) => proposal.iteration <= iteration,
   );
-  const answered = counted.filter(({ attempts }) => attempts.some(({ outcome }) => outcome.kind !== 'error'));
-  const first = answered.map(({ attempts }) => attempts.find(({ outcome }) => outcome.kind !== 'error')!);
-  const repeated = first.filter(
+  const answeredProposals = counted.filter(({ attempts }) => attempts.some(({ outcome }) => outcome.kind !== 'error'));
+  const firstReplies = answeredProposals.map(({ attempts }) => attempts.find(({ outcome }) => outcome.kind !== 'error')!);
+  const repeated = firstReplies.filter(
     ({ outcome }) => outcome.kind === 'rejected' && outcome.failure.kind === 'repeated',
   ).length;
-  const accepted = first.filter(({ outcome }) => outcome.kind === 'accepted').length;
+  const accepted = firstReplies.filter(({ outcome }) => outcome.kind === 'accepted').length;
   const improvements = counted.filter(({ improved }) => improved).length;
   const share = (count: number, of: number) => (of === 0 ? null : count / of);
   return {
@@ -124,11 +124,11 @@ export function readFigures(path: string): RunFigures {
     confirmed: status === 'completed' ? (confirmed?.mean ?? null) : null,
     observed,
     improvementRate: share(improvements, counted.length),
-    validFirst: share(accepted + repeated, answered.length),
-    valid: share(answered.filter(({ entry }) => entry !== undefined).length, answered.length),
+    validFirst: share(accepted + repeated, answeredProposals.length),
+    valid: share(answeredProposals.filter(({ entry }) => entry !== undefined).length, answeredProposals.length),
     stoppedEarly,
     proposals: counted.length,
-    answered: answered.length,
+    answered: answeredProposals.length,
     improvements,
     repeated,
     curve,

@@ -26,7 +26,7 @@ import {
   differenceColumns,
   differencesIn,
   experimentTitle,
-  familiarityText,
+  familiarityTexts,
   mainDifference,
 } from './tables.js';
 
@@ -102,7 +102,7 @@ function experimentSection(evaluation: Evaluation, experiment: ExperimentResult)
         : undefined,
     };
   });
-  return html`<p class="note">${experiment.environment}${familiarityText[experiment.familiarity]}</p>
+  return html`<p class="note">${experiment.environment}${familiarityTexts[experiment.familiarity]}</p>
 ${armCurves(curves, { step: 1 })}
 ${pageTable(armRows(evaluation, experiment), armColumns)}`;
 }

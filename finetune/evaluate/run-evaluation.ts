@@ -18,7 +18,7 @@ import {
 import { runPlan } from '../../src/studies/schedule.js';
 import { pageHtml } from '../../src/web/page.js';
 import { fileContext } from '../../src/web/study.js';
-import { findTrainedOn, openArms } from './arms.js';
+import { trainingEnvironments, openArms } from './arms.js';
 import { evaluate } from './evaluate.js';
 import { type EvaluatedRun, type Evaluation, type RunFigures, readFigures } from './evaluation.js';
 import { evaluationPage } from './page.js';
@@ -50,14 +50,14 @@ export async function runEvaluation(args: EvaluationRequest, context: CommandCon
   const plan = planEvaluation({ arms, files: inputs.files, overrides, seed, repeats, cwd: context.cwd });
   for (const { name, configs } of plan.experiments)
     for (const config of Object.values(configs)) await checkConfig(config, context.env, `experiment ${name}`);
-  const trainedOn = findTrainedOn(arms.find(({ name }) => name === 'tuned')!, environments);
+  const trainedOn = trainingEnvironments(arms.find(({ name }) => name === 'tuned')!, environments);
   for (const note of plan.notes ?? []) context.note(note);
   if (trainedOn.kind === 'unknown') context.note(`training environments unknown: ${trainedOn.reason}`);
 
   const out = args.out ?? join(args.runsDir, `evaluate-${planHash(plan).slice(0, 10)}`);
   const directory = resolve(context.cwd, out);
   const figuresByPath = new Map<string, RunFigures>();
-  const place = evaluationPlace(directory, plan);
+  const place = evaluationDirectory(directory, plan);
   const cluster = args.slurm ? loadSlurm({ file: inputs.files[0]!, overrides, cwd: context.cwd }) : undefined;
   return runPlan(plan, place, { ...args, cluster }, context, {
     write: (failures) => {
@@ -113,7 +113,7 @@ function planHash({ arms, experiments, seeds }: EvaluationPlan): string {
 }
 
 /** `record` throws a UserError if the directory contains another evaluation; adding repeats is allowed. */
-function evaluationPlace(directory: string, plan: EvaluationPlan): PlanPlace {
+function evaluationDirectory(directory: string, plan: EvaluationPlan): PlanPlace {
   const hash = planHash(plan);
   const record = (written: unknown) => {
     if (written !== undefined && (written as { readonly hash?: unknown } | null)?.hash !== hash) {

@@ -111,7 +111,7 @@ export function conclusions({ experiments, groups }: Evaluation): readonly Concl
     return [{ scope: 'all', verdict: 'nothing', text: 'No runs yet.' }];
   }
   if (experiments.length === 1) {
-    const scope = `${only.environment}${familiarityText[only.familiarity]}`;
+    const scope = `${only.environment}${familiarityTexts[only.familiarity]}`;
     return [conclude(scope, mainDifference(only), 'confirmed return')];
   }
   const parts = groups.filter(({ group }) => group !== 'all');
@@ -120,7 +120,7 @@ export function conclusions({ experiments, groups }: Evaluation): readonly Concl
   );
 }
 
-export const familiarityText: Readonly<Record<Familiarity, string>> = {
+export const familiarityTexts: Readonly<Record<Familiarity, string>> = {
   trained: ', a training environment',
   transfer: ', a new environment',
   unknown: '',
@@ -140,14 +140,14 @@ export function cautions({ arms, runs }: Evaluation): readonly string[] {
     );
     const cutShort = finished.filter(({ stoppedEarly }) => stoppedEarly);
     const unconfirmed = finished.filter(({ confirmed }) => confirmed === null);
-    const proposals = finished.reduce((sum, figures) => sum + figures.proposals, 0);
-    const unanswered = proposals - finished.reduce((sum, figures) => sum + figures.answered, 0);
+    const proposalCount = finished.reduce((sum, figures) => sum + figures.proposals, 0);
+    const unansweredCount = proposalCount - finished.reduce((sum, figures) => sum + figures.answered, 0);
     const of = `of its ${plural(finished.length, 'run')}`;
     const reasons = [...new Set(cutShort.map(({ reason }) => reason))].join('; ');
     const warnings: readonly [number, string][] = [
       [cutShort.length, `${of} ended before the last iteration (${reasons}), so budgets differ`],
       [unconfirmed.length, `${of} failed; a failed run gets the lowest confirmed return of its experiment`],
-      [unanswered, `of its ${proposals} proposals got no reply because calls failed`],
+      [unansweredCount, `of its ${proposalCount} proposals got no reply because calls failed`],
     ];
     return warnings.flatMap(([count, what]) => (count === 0 ? [] : [`${name}: ${count} ${what}`]));
   });
@@ -165,6 +165,6 @@ function conclude(scope: string, found: GroupDifference | undefined, quantity: s
       verdict: 'nothing',
       text: 'Nothing to compare yet: no pair of runs has confirmed returns.',
     };
-  const more = verdict === 'too-few' ? ` Add runs with --repeats ${enoughRuns}.` : '';
-  return { scope, verdict, text: `${verdictSentence({ ...found, difference, verdict }, quantity)}${more}` };
+  const advice = verdict === 'too-few' ? ` Add runs with --repeats ${enoughRuns}.` : '';
+  return { scope, verdict, text: `${verdictSentence({ ...found, difference, verdict }, quantity)}${advice}` };
 }

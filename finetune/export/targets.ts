@@ -12,7 +12,7 @@ import { isAdapter } from '../../src/models/local/summary/adapter-summary.js';
 import { loadTrainConfig } from '../train/train-config.js';
 import type { GgufTensorType } from './gguf/format.js';
 import { type WrittenGguf, writeGguf } from './gguf/gguf.js';
-import { openBase, trainedVariables } from './merged/base-model.js';
+import { openBase, templateVariables } from './merged/base-model.js';
 import { type MergeResult, mergeAdapter } from './merged/merge.js';
 import { roundingNotes } from './merged/rounding.js';
 import { ggufModelfile } from './ollama/modelfile.js';
@@ -98,19 +98,19 @@ async function writeGgufAndModelfile(job: ExportJob): Promise<ExportResult> {
   const type = dtype.toUpperCase() as GgufTensorType;
   const gguf = await writeGguf(model, adapter, job.out, type, ignoredKeys, signal);
   const { contextTokens, cappedFrom, keptChange } = gguf;
-  const variables = trainedVariables(adapter?.directory ?? model);
-  const { text, template } = ggufModelfile(model, basename(job.out), variables, contextTokens, ignoredKeys);
+  const variables = templateVariables(adapter?.directory ?? model);
+  const { text, hasTemplate } = ggufModelfile(model, basename(job.out), variables, contextTokens, ignoredKeys);
   replaceFile(file, text);
   const [out, modelfile] = [shownPath(job.out, cwd), shownPath(file, cwd)];
   return {
-    output: { out, modelfile, template, dtype, ...gguf },
+    output: { out, modelfile, template: hasTemplate, dtype, ...gguf },
     lines: [
       `written     ${out} (${formatBytes(gguf.bytes)}, ${dtype}), ${modelfile}`,
       `ollama      ollama create ${shellWord(name)} -f ${shellWord(modelfile)}, then model.provider=ollama ${shellWord(`model.name=${name}`)}`,
       `llama.cpp   llama-server -m ${shellWord(out)} --jinja`,
     ],
     notes: [
-      ...(template
+      ...(hasTemplate
         ? []
         : [
             `${modelfile} has no TEMPLATE: the model's chat template can't be converted; see the comment in the file`,

@@ -18,10 +18,10 @@ export function groupAdvantages(
   groups: readonly RewardGroup[],
   scale: (typeof advantageScales)[number],
 ): readonly (readonly number[])[] {
-  const batch = deviation(groups.flat());
+  const batchDeviation = deviation(groups.flat());
   return groups.map((group) => {
     if (scale === 'none') return centerGroup(group);
-    const divisor = (scale === 'group' ? deviation(group) : batch) + epsilon;
+    const divisor = (scale === 'group' ? deviation(group) : batchDeviation) + epsilon;
     return centerGroup(group).map((advantage) => advantage / divisor);
   });
 }
@@ -57,7 +57,7 @@ export function discountedReturns(rewards: readonly number[], discount: number):
 }
 
 /** The rewards of an episode's steps, and the values of the states before them. */
-interface Episode {
+interface EpisodeValues {
   readonly rewards: readonly number[];
   readonly values: readonly number[];
   /** Value of the state after the last step; 0 if the episode terminated. */
@@ -71,7 +71,7 @@ interface Discounts {
 
 /** GAE (Schulman et al. 2016, arXiv 1506.02438) over one episode: Σ (γλ)ᵏ·δ with δ = r + γ·V' − V. */
 export function generalizedAdvantages(
-  { rewards, values, lastValue }: Episode,
+  { rewards, values, lastValue }: EpisodeValues,
   { discount, lambda }: Discounts,
 ): readonly number[] {
   const advantages = new Array<number>(rewards.length);

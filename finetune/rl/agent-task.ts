@@ -36,7 +36,7 @@ export async function openAgentTask(
     environment: firstEnvironment!,
     options,
     prompts,
-    reading: replyFormatOf(act),
+    replyFormat: replyFormatOf(act),
     maxSteps: playing.maxTurns,
     field: 'agent.prompts',
   });
@@ -48,10 +48,10 @@ export async function openAgentTask(
     seed: number,
   ): Promise<readonly Game<SampledReply>[]> => {
     const setting: GameSetting<SampledReply> = { arena, agent, ...playing, speaker: sampler };
-    const samplings = deriveSeeds(seed, [], starts.length * size);
+    const samplingSeeds = deriveSeeds(seed, [], starts.length * size);
     return playGames(
       setting,
-      samplings.map((sampling, i) => ({ start: starts[Math.floor(i / size)]!, sampling })),
+      samplingSeeds.map((sampling, i) => ({ start: starts[Math.floor(i / size)]!, sampling })),
     );
   };
   return {

@@ -6,7 +6,7 @@ import type { DecoderConfig } from '../../src/models/local/weights/decoder-confi
 import { contentHash } from '../dataset/lineage.js';
 import { identityOf, initialState } from '../engine/checkpoint.js';
 import { openSampler } from '../engine/sampler.js';
-import { elementCount, type Trainable, trainedParameters } from '../engine/trainable.js';
+import { elementCount, type TrainableSpec, trainedParameters } from '../engine/trainable.js';
 import type { Parameter } from '../engine/training-session.js';
 import { openModel, type PlannedModel, planModel } from '../train/method.js';
 import { policyObjective } from '../train/objectives/policy.js';
@@ -17,7 +17,7 @@ import { openSessions, readsReference } from './improvement.js';
 import type { RlTask } from './learning/episode.js';
 import { templatesIn } from './learning/settings.js';
 import { type OnlineHooks, type OnlineLearning, type OnlineSettings, startLearning } from './online.js';
-import { ownFiles } from './proposer/proposer-config.js';
+import { userFiles } from './proposer/proposer-config.js';
 import { openProposerTask } from './proposer/proposer-task.js';
 import { isProposer, type LearningConfig, replySettingsOf } from './rl-config.js';
 
@@ -39,7 +39,7 @@ export function planLearning(config: LearningConfig, env: PlannedLearning['env']
 }
 
 export type OpenedTrainer = Omit<OnlineLearning, 'task'> & {
-  readonly trainable: Trainable;
+  readonly trainable: TrainableSpec;
   close(): Promise<void>;
 };
 
@@ -74,15 +74,15 @@ export async function openTrainer(plan: PlannedLearning, hooks?: OnlineHooks): P
   const parameters = [...model.parameters, ...ownParameters(objective, decoder)];
   const settings = settingsOf(config);
   const owner = { identity: identityOf(identityParts(config), parameters), threads };
-  const learning = { checkpoint, owner, parameters, settings, objective };
+  const setup = { checkpoint, owner, parameters, settings, objective };
   // Report the start first: a dry run ends there, before the model is loaded into sessions, which takes much longer.
-  const state = hooks === undefined ? initialState(parameters) : startLearning(learning, hooks);
+  const state = hooks === undefined ? initialState(parameters) : startLearning(setup, hooks);
   const sampler = await openSampler({ ...model, ...replySettingsOf(config) });
   const kl = readsReference(config.objective);
   const needsReading = config.epochs * config.minibatches > 1 || kl || config.objective.kind === 'ppo';
   const sessions = await openSessions(model, objective, needsReading);
   return {
-    ...learning,
+    ...setup,
     sampler,
     trainable: model.trainable,
     sessions,
@@ -114,7 +114,7 @@ function settingsOf(config: LearningConfig): OnlineSettings {
 /** The settings that affect learning, with hashes of the model and the user's files. */
 function identityParts(config: LearningConfig): readonly unknown[] {
   const files = isProposer(config)
-    ? ownFiles(config)
+    ? userFiles(config)
     : [...[config.environment.id].filter(isModulePath), ...templatesIn(config.agent.prompts)];
   return [fixedSettings(config), contentHash(config.model), hashModules(files)];
 }
@@ -122,7 +122,7 @@ function identityParts(config: LearningConfig): readonly unknown[] {
 /** The trained parameters of the model, without the objective's own. */
 export function modelParameters(
   decoder: DecoderConfig,
-  trainable: Trainable,
+  trainable: TrainableSpec,
   parameters: readonly Parameter[],
 ): readonly Parameter[] {
   const names = new Set(trainedParameters(decoder, trainable).map(({ name }) => name));

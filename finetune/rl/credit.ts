@@ -1,7 +1,7 @@
 /** Assigns advantages, and targets for a value head, to the tokens of episodes. */
 import { createGenerator, shuffled } from '../../src/base/random/generator.js';
 import { largest, sum } from '../../src/statistics/descriptive.js';
-import type { Sampled } from '../train/objectives/sampled.js';
+import type { RlExample } from '../train/objectives/sampled.js';
 import type { advantageScales, ObjectiveSettings, PpoSettings } from '../train/objectives/settings.js';
 import {
   discountedReturns,
@@ -47,23 +47,23 @@ export function assignCredit(
   returns: readonly (readonly number[])[],
   read: (sequence: SampledSequence) => ScoredSequence,
   { objective, advantages: scale, reward }: CreditSettings,
-): readonly Sampled[] {
+): readonly RlExample[] {
   if (objective.kind === 'ppo') return estimateAdvantages(groups.flat(), read, objective, reward.invalid);
   const penaltyOf = ({ sequences }: Episode) =>
-    objective.kind === 'rloo' ? objective.kl * sum(trainedNumbers(sequences.map(read), ratiosOf)) : 0;
+    objective.kind === 'rloo' ? objective.kl * sum(trainedNumbers(sequences.map(read), logRatios)) : 0;
   const isPerTurn = reward.assignment === 'to-go';
   /** For each group, the values of its episodes at each turn, or one list of their returns. */
-  const lists = groups.map((group, g) => {
+  const valueLists = groups.map((group, g) => {
     const penalties = group.map(penaltyOf);
     return (isPerTurn ? rewardsToGo(group, reward) : [returns[g]!]).map((values) =>
       values.map((value, i) => value - penalties[i]!),
     );
   });
   const advantageLists =
-    objective.kind === 'rloo' ? leaveOneOut(lists.flat()) : groupAdvantages(lists.flat(), scale);
+    objective.kind === 'rloo' ? leaveOneOut(valueLists.flat()) : groupAdvantages(valueLists.flat(), scale);
   let start = 0;
   return groups.flatMap((group, g) => {
-    const ownLists = advantageLists.slice(start, start + lists[g]!.length);
+    const ownLists = advantageLists.slice(start, start + valueLists[g]!.length);
     start += ownLists.length;
     return group.flatMap((episode, i) =>
       isPerTurn
@@ -90,7 +90,7 @@ const trainedNumbers = (
   sequences.flatMap((one) => Array.from(numbers(one)).filter((_, token) => one.trained[token]!));
 
 /** log π − log π_ref; 0 without a reference. */
-const ratiosOf = ({ referenceLogp, samplerLogp, oldLogp = samplerLogp }: ScoredSequence): readonly number[] =>
+const logRatios = ({ referenceLogp, samplerLogp, oldLogp = samplerLogp }: ScoredSequence): readonly number[] =>
   samplerLogp.map((_, token) => (referenceLogp === undefined ? 0 : oldLogp[token]! - referenceLogp[token]!));
 
 /** GAE over an episode's trained tokens. A turn's reward goes to the last trained token up to the end of the turn. */
@@ -99,11 +99,11 @@ function estimateAdvantages(
   read: (sequence: SampledSequence) => ScoredSequence,
   objective: PpoSettings,
   invalid: number,
-): readonly Sampled[] {
+): readonly RlExample[] {
   const estimates = episodes.map((episode) => {
     const sequences = episode.sequences.map(read);
     const values = trainedNumbers(sequences, ({ oldValues }) => oldValues!);
-    const rewards = trainedNumbers(sequences, ratiosOf).map((ratio) => -objective.kl * ratio);
+    const rewards = trainedNumbers(sequences, logRatios).map((ratio) => -objective.kl * ratio);
     const rewardsByTurn = turnRewards(episode, invalid);
     episode.ends.forEach((end, turn) => {
       if (end > 0) rewards[end - 1]! += objective.rewardScale * rewardsByTurn[turn]!;
@@ -123,7 +123,7 @@ function estimateAdvantages(
 function splitBySequence(
   sequences: readonly ScoredSequence[],
   { advantages, returns }: { readonly advantages: readonly number[]; readonly returns?: readonly number[] },
-): readonly Sampled[] {
+): readonly RlExample[] {
   let start = 0;
   return sequences.map((sequence) => {
     let index = start;

@@ -5,11 +5,11 @@ import { exampleLength } from '../engine/batch.js';
 import type { TrainingState } from '../engine/checkpoint.js';
 import type { Parameter, TrainingSession } from '../engine/training-session.js';
 import type { ImprovementFigures } from '../train/events.js';
-import type { PolicyObjective, Sampled } from '../train/objectives/sampled.js';
+import type { PolicyObjective, RlExample } from '../train/objectives/sampled.js';
 import type { ObjectiveSettings } from '../train/objectives/settings.js';
 import { layOut } from '../train/packing.js';
 import { policyStatistics } from '../train/policy-statistics.js';
-import { openObjective, readParts, takeStep } from '../train/training-step.js';
+import { openObjectiveSession, readParts, takeStep } from '../train/training-step.js';
 import type { ScoredSequence } from './credit.js';
 import type { SampledSequence } from './learning/episode.js';
 import type { LearningSettings } from './learning/settings.js';
@@ -26,12 +26,12 @@ export interface ImprovementSessions {
 
 /** @throws UserError if memory runs out */
 export async function openSessions(
-  graph: Parameters<typeof openObjective>[0],
-  { objective, reading: reads }: PolicyObjective,
+  graph: Parameters<typeof openObjectiveSession>[0],
+  { objective, reading: readingObjective }: PolicyObjective,
   isRead: boolean,
 ): Promise<ImprovementSessions> {
-  const training = await openObjective(graph, 'train', objective);
-  const reading = isRead ? await openObjective(graph, 'evaluate', reads) : undefined;
+  const training = await openObjectiveSession(graph, 'train', objective);
+  const reading = isRead ? await openObjectiveSession(graph, 'evaluate', readingObjective) : undefined;
   const close = async () => void (await Promise.all([training.close(), reading?.close()]));
   return { training, reading, close };
 }
@@ -44,7 +44,7 @@ export async function improve(
   { training }: ImprovementSessions,
   objective: PolicyObjective,
   state: TrainingState,
-  sequences: readonly Sampled[],
+  sequences: readonly RlExample[],
   settings: LearningSettings,
 ): Promise<ImprovementFigures> {
   const { batchTokens, betas, epochs, minibatches, updates, warmupSteps, weightDecay } = settings;
@@ -71,10 +71,10 @@ export async function improve(
 
 /** The sequences of one optimizer step; all sequences if a minibatch would have fewer than two. */
 function minibatch(
-  sequences: readonly Sampled[],
+  sequences: readonly RlExample[],
   step: number,
   { minibatches, seed }: LearningSettings,
-): readonly Sampled[] {
+): readonly RlExample[] {
   if (sequences.length < 2 * minibatches) return sequences;
   const epoch = Math.floor(step / minibatches);
   const [order] = deriveSeeds(seed, [orderStream, epoch], 1);
@@ -86,7 +86,7 @@ function minibatch(
 const packingOf = (batchTokens: number) => ({ packing: 'rows', batchTokens }) as const;
 
 /** Evaluates the policy before the update. The returned function adds the results to a sequence, if there are any. */
-export async function readBefore(
+export async function computeOldValues(
   { reading }: ImprovementSessions,
   parameters: readonly Parameter[],
   sequences: readonly SampledSequence[],

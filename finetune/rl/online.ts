@@ -17,7 +17,7 @@ import { runLoop, type TrainingEnding, type TrainingHooks } from '../train/loop.
 import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { isFlat } from './advantages.js';
 import { assignCredit, type RewardSettings, returnsOf } from './credit.js';
-import { type ImprovementSessions, improve, readBefore } from './improvement.js';
+import { type ImprovementSessions, improve, computeOldValues } from './improvement.js';
 import type { Group, RlTask } from './learning/episode.js';
 import type { LearningSettings } from './learning/settings.js';
 
@@ -54,9 +54,9 @@ export interface OnlineHooks extends TrainingHooks {
 }
 
 export interface OnlineOutcome {
-  /** The parameters of the result; `chosen` is their evaluation. */
+  /** The parameters of the result; `chosenEvaluation` is their evaluation. */
   readonly parameters: readonly Parameter[];
-  readonly chosen: Pick<EvaluationResult, 'step' | 'meanReward'> | undefined;
+  readonly chosenEvaluation: Pick<EvaluationResult, 'step' | 'meanReward'> | undefined;
   readonly step: number;
   readonly ended: TrainingEnding;
   readonly best: Pick<EvaluationResult, 'step' | 'meanReward'> | undefined;
@@ -125,14 +125,14 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
   const best = bestOf(state);
   const result =
     settings.result === 'last'
-      ? { parameters: state.parameters, chosen: last }
-      : { parameters: bestParameters(state), chosen: best };
+      ? { parameters: state.parameters, chosenEvaluation: last }
+      : { parameters: bestParameters(state), chosenEvaluation: best };
   const { groups, groupSize } = settings;
   let confirmed: OnlineOutcome['confirmed'];
   if (ended !== 'interrupted') {
     const { values: returns } = await measureParameters(run, result.parameters, streams.fresh);
     const episodes = state.step * groups * groupSize;
-    report({ kind: 'final', step: result.chosen?.step ?? state.step, episodes, returns });
+    report({ kind: 'final', step: result.chosenEvaluation?.step ?? state.step, episodes, returns });
     confirmed = { meanReward: mean(returns), episodes: returns.length };
   }
   return { ...result, step: state.step, ended, best, last, confirmed };
@@ -183,17 +183,17 @@ export async function learnFrom(
 ) {
   const returns = returnsOf(groups, settings.reward, permutation);
   const allSequences = groups.flat().flatMap(({ sequences }) => sequences);
-  const addOldValues = await readBefore(sessions, state.parameters, allSequences, reference, settings);
+  const addOldValues = await computeOldValues(sessions, state.parameters, allSequences, reference, settings);
   const sequences = assignCredit(groups, returns, addOldValues, settings);
   const improvement = await improve(sessions, objective, state, sequences, settings);
   state.step++;
-  return { ...updateStatistics(groups, returns), ...improvement };
+  return { ...episodeStatistics(groups, returns), ...improvement };
 }
 
 /** Computes the statistics that are reported with an update. */
-export function updateStatistics(groups: readonly Group[], returns: readonly (readonly number[])[]) {
+export function episodeStatistics(groups: readonly Group[], returns: readonly (readonly number[])[]) {
   const episodes = groups.flat();
-  const replies = episodes.reduce((sum, { rewards }) => sum + rewards.length, 0);
+  const replyCount = episodes.reduce((sum, { rewards }) => sum + rewards.length, 0);
   const policyReturns = episodes.flatMap(({ policyReturn }) => policyReturn ?? []);
   const sampledTokens = episodes.reduce((sum, { tokens }) => sum + tokens, 0);
   return {
@@ -204,8 +204,8 @@ export function updateStatistics(groups: readonly Group[], returns: readonly (re
     flat: mean(returns.map((group) => (isFlat(group) ? 1 : 0))),
     valid: mean(episodes.flatMap(({ valid }) => valid.map(Number))),
     ...(policyReturns.length > 0 && { policyReturn: mean(policyReturns) }),
-    turns: replies / episodes.length,
-    replyTokens: sampledTokens / replies,
+    turns: replyCount / episodes.length,
+    replyTokens: sampledTokens / replyCount,
     sampledTokens,
   };
 }
@@ -221,8 +221,8 @@ async function evaluate(
   const { episodes } = evaluation;
   const { samples, values, ...figures } = await measureParameters(run, state.parameters, streams.heldOut);
   const meanReward = mean(values);
-  const best = keepBest(state, -meanReward, true);
+  const isBest = keepBest(state, -meanReward, true);
   const margin = episodes < 2 ? 0 : (1.96 * standardDeviation(values)) / Math.sqrt(episodes);
   if (isSampled(step / evaluation.every)) hooks.onSamples?.(step, samples);
-  return { step, meanReward, margin, ...figures, episodes, best };
+  return { step, meanReward, margin, ...figures, episodes, best: isBest };
 }

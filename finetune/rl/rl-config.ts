@@ -7,7 +7,7 @@ import { shellWord } from '../../src/base/text/one-line.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
 import { sum } from '../../src/statistics/descriptive.js';
 import { servingArguments } from '../train/method.js';
-import { type ConfigSource, count, fraction, positive, readTrainingConfig } from '../train/train-config.js';
+import { type ConfigArgs, count, fraction, positive, readTrainingConfig } from '../train/train-config.js';
 import { rewardAssignments } from './credit.js';
 import {
   checkObjective,
@@ -111,7 +111,7 @@ export const rlKind = settingsKind<ParsedConfig>({
 });
 
 /** @throws UserError that lists the problems with their locations, values, alternatives and hints */
-export function loadRlConfig(...source: ConfigSource): RlConfig {
+export function loadRlConfig(...source: ConfigArgs): RlConfig {
   const { config } = readTrainingConfig('rl', rlKind, ...source);
   return {
     ...config,
@@ -124,7 +124,7 @@ export type LearningConfig = RlConfig | ProposerConfig;
 
 export const isProposer = (config: LearningConfig): config is ProposerConfig => 'tasks' in config;
 
-export function loadLearningConfig(...source: ConfigSource): LearningConfig {
+export function loadLearningConfig(...source: ConfigArgs): LearningConfig {
   const [file, , cwd = ''] = source;
   return isProposerConfig(file, cwd) ? loadProposerConfig(...source) : loadRlConfig(...source);
 }
@@ -158,8 +158,8 @@ export function usageOf(config: LearningConfig, model: string, result: string): 
     `environment=${inlineYaml({ id, options })}`,
     `policy=${inlineYaml({ kind: 'agent', ...agent })}`,
   ];
-  const lengths = `model.maxTokens=${maxTokens} maxSteps=${maxTurns}`;
-  return `policyloop play cartpole ${settings.map(shellWord).join(' ')} ${words} ${lengths}`;
+  const limitText = `model.maxTokens=${maxTokens} maxSteps=${maxTurns}`;
+  return `policyloop play cartpole ${settings.map(shellWord).join(' ')} ${words} ${limitText}`;
 }
 
 const inlineYaml = (value: object) => stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();
@@ -167,7 +167,7 @@ const inlineYaml = (value: object) => stringify(value, { collectionStyle: 'flow'
 /** Words for what evaluations measure and count; `relative` is true if the reward always depends on other policies. */
 export function wordsOf(config: LearningConfig) {
   if (!isProposer(config)) return { measured: 'mean return', relative: false, counted: 'held-out episode' };
-  const relative = !isAbsolute(config.reward);
-  const measured = relative ? 'share of baselines beaten' : 'mean reward';
-  return { measured, relative, counted: 'held-out run' };
+  const isRelative = !isAbsolute(config.reward);
+  const measured = isRelative ? 'share of baselines beaten' : 'mean reward';
+  return { measured, relative: isRelative, counted: 'held-out run' };
 }

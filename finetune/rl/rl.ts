@@ -63,8 +63,8 @@ async function learn(
   const learning = await guardMemory('loading the model', () => openLearning(plan, allHooks));
   try {
     const outcome = await guardMemory('learning', () => learnOnline(learning, allHooks));
-    const { chosen, ended } = outcome;
-    const lowest = chosen && { step: chosen.step, loss: -chosen.meanReward };
+    const { chosenEvaluation, ended } = outcome;
+    const lowest = chosenEvaluation && { step: chosenEvaluation.step, loss: -chosenEvaluation.meanReward };
     if (ended === 'interrupted') return { ...outcome, lowest, result: undefined };
     const parameters = modelParameters(decoder, learning.trainable, outcome.parameters);
     return { ...outcome, lowest, result: await writeResult({ ...config, method }, parameters) };

@@ -122,7 +122,7 @@ export class TrainedAgent<A extends Action = Action> {
       {
         system: this.#functions.systemPrompt?.() ?? '',
         before,
-        whole: before.length === turn,
+        isComplete: before.length === turn,
         message,
         choices: undefined,
         game: this.#episodes,

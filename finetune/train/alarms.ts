@@ -70,7 +70,7 @@ export const supervisedChecks: readonly Check[] = [
 const windowSteps = 10;
 
 /** The first updates and the latest ones, for comparison. */
-interface Course {
+interface Trend {
   readonly before: readonly PolicyStep[];
   readonly latest: readonly PolicyStep[];
   /** True if the mean return of recent updates is close to the best return so far. */
@@ -83,7 +83,7 @@ const meanOf = (steps: readonly PolicyStep[], key: FigureKey) => mean(steps.map(
 const percent = (share: number) => `${Math.round(100 * share)} %`;
 
 /** Creates a check of the latest `updates` updates, which needs at least that many. */
-const policyCheck = (alarm: Alarm['alarm'], updates: number, find: (course: Course) => AlarmText): Check => ({
+const policyCheck = (alarm: Alarm['alarm'], updates: number, find: (course: Trend) => AlarmText): Check => ({
   alarm,
   trigger: 'step',
   find(events) {
@@ -100,10 +100,10 @@ const policyCheck = (alarm: Alarm['alarm'], updates: number, find: (course: Cour
 /** @param compares true if the objective compares the episodes of a group */
 export const policyChecks = (compares: boolean): readonly Check[] => [
   policyCheck('no-variance', windowSteps, ({ latest, isSolved }) => {
-    const flat = meanOf(latest, 'flat');
-    if (!compares || flat < 0.9 || isSolved) return undefined;
+    const flatShare = meanOf(latest, 'flat');
+    if (!compares || flatShare < 0.9 || isSolved) return undefined;
     return {
-      message: `in ${percent(flat)} of the groups of the last ${windowSteps} updates, all returns were equal, so there was nothing to compare`,
+      message: `in ${percent(flatShare)} of the groups of the last ${windowSteps} updates, all returns were equal, so there was nothing to compare`,
       hint: 'raise groupSize or the temperature, choose an easier task, reward partial success, or stop if the task is solved',
     };
   }),

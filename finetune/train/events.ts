@@ -2,7 +2,7 @@
 import type { StepLoss } from '../engine/checkpoint.js';
 
 /** Counts over the usable examples of a split, which have a nonzero weight and a reply. */
-interface ReadSplit {
+interface SplitSize {
   readonly examples: number;
   /** Total number of tokens in the examples. */
   readonly tokens: number;
@@ -73,12 +73,12 @@ export interface UpdateFigures {
 }
 
 /** Total numbers of training episodes and of their steps so far. */
-interface PlayedFigures {
+interface PlayTotals {
   readonly episodes: number;
   readonly steps: number;
 }
 
-interface Step {
+interface TrainingStep {
   readonly kind: 'step';
   /** Numbered from 1. */
   readonly step: number;
@@ -86,12 +86,12 @@ interface Step {
 }
 
 /** An update of a language model by reinforcement learning. */
-export type PolicyStep = Step & EpisodeFigures & ImprovementFigures;
+export type PolicyStep = TrainingStep & EpisodeFigures & ImprovementFigures;
 
 export const isPolicyStep = (event: TrainingEvent): event is PolicyStep =>
   event.kind === 'step' && event.flat !== undefined;
 
-type StepEvent = Step & Partial<EpisodeFigures & ImprovementFigures & UpdateFigures & PlayedFigures>;
+type StepEvent = TrainingStep & Partial<EpisodeFigures & ImprovementFigures & UpdateFigures & PlayTotals>;
 
 /** Result of an evaluation, and the update after which it was measured. */
 export interface EvaluationResult {
@@ -130,8 +130,8 @@ export type TrainingEvent =
       /** Estimated memory of the sessions and the largest step; supervised training only. */
       readonly sessionBytes?: number;
       /** The splits of the dataset. */
-      readonly training?: ReadSplit;
-      readonly validation?: ReadSplit;
+      readonly training?: SplitSize;
+      readonly validation?: SplitSize;
       /** Episodes per update of a language model. */
       readonly episodes?: number;
       /** Quantity that evaluations measure, such as `mean return`. */
@@ -163,7 +163,7 @@ export type TrainingEvent =
 
 export type EventOf<Kind extends TrainingEvent['kind']> = Extract<TrainingEvent, { readonly kind: Kind }>;
 
-type Timed<Event> = Event & {
+type WithTiming<Event> = Event & {
   /** ISO 8601. */
   readonly time: string;
   /** Seconds since the session's previous event, e.g. a step's duration; pauses between sessions don't count. */
@@ -174,5 +174,5 @@ type Timed<Event> = Event & {
   readonly tokensPerSecond?: number;
 };
 
-export type Metric = Timed<TrainingEvent>;
+export type Metric = WithTiming<TrainingEvent>;
 export type MetricOf<Kind extends Metric['kind']> = Extract<Metric, { readonly kind: Kind }>;

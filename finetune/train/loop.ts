@@ -1,6 +1,6 @@
 /** The training loop, shared by all kinds of training. Read this file first. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { FailedWork } from '../../src/base/errors.js';
+import { WorkError } from '../../src/base/errors.js';
 import type { Sample } from '../../src/runs/training/samples.js';
 import { type CheckpointOwner, type TrainingState, writeCheckpoint } from '../engine/checkpoint.js';
 import type { TrainingEvent } from './events.js';
@@ -93,11 +93,11 @@ export async function runLoop(
   }
 }
 
-/** @throws FailedWork if a value isn't finite */
+/** @throws WorkError if a value isn't finite */
 export function rejectNonFinite(step: number, found: Readonly<Record<string, number>>): void {
   if (Object.values(found).every(Number.isFinite)) return;
   const values = Object.entries(found).map(([name, value]) => `the ${name} is ${value}`);
-  throw new FailedWork({
+  throw new WorkError({
     field: 'learningRate',
     message: `training has diverged: in step ${step}, ${values.join(' and ')}`,
     hint: 'lower the learning rate or maxGradientNorm, or warm up longer; then choose another output, because the checkpoint only fits the old settings',

@@ -32,7 +32,7 @@ import {
   type LoraSettings,
   modulesOf,
   requireGradients,
-  type Trainable,
+  type TrainableSpec,
   trainedParameters,
 } from '../engine/trainable.js';
 import { guardMemory, type Parameter } from '../engine/training-session.js';
@@ -61,12 +61,12 @@ export const lineageOf = (method: MethodSettings) => ({
 /** Command-line settings that load the result with the model and quantization used in training. */
 export function servingArguments(method: MethodSettings, model: string, result: string): string {
   if (method.kind !== 'lora') return `model.provider=local ${shellWord(`model.path=${result}`)}`;
-  const quantization = method.quantization === 'none' ? [] : [`model.quantization=${method.quantization}`];
+  const quantizationSetting = method.quantization === 'none' ? [] : [`model.quantization=${method.quantization}`];
   return [
     'model.provider=local',
     shellWord(`model.path=${model}`),
     shellWord(`model.adapter=${result}`),
-    ...quantization,
+    ...quantizationSetting,
   ].join(' ');
 }
 
@@ -88,7 +88,7 @@ export interface PlannedModel {
 export function planModel({ ignoreKeys, model, output, ...config }: ModelSettings): PlannedModel {
   const decoder = readDecoderConfig(model, ignoreKeys);
   requireGradients(decoder);
-  const method = methodOn(decoder, config.method, model);
+  const method = resolveMethod(decoder, config.method, model);
   const checkpoint = path.join(output, trainingFiles.checkpoint);
   rejectOtherModel({ model, method, output }, checkpoint);
   const threads = config.threads ?? checkpointThreads(checkpoint) ?? freeCores();
@@ -110,7 +110,7 @@ export async function openModel(
 }
 
 /** @throws UserError for GPT-2 or a GGUF file if all weights are trained, and for an adapter that can't be continued */
-function methodOn(config: DecoderConfig, settings: MethodSettings, model: string): Method {
+function resolveMethod(config: DecoderConfig, settings: MethodSettings, model: string): Method {
   if (settings.kind !== 'lora') {
     requireModelDirectory(model, settings.kind);
     if (config.architecture !== 'gpt2') return settings;
@@ -125,12 +125,12 @@ function methodOn(config: DecoderConfig, settings: MethodSettings, model: string
   const dropout = 'dropout' in settings ? settings.dropout : 0;
   const lora = { rank, alpha, rankStabilized: rsLora, dropout, modules: modulesOf(config, modules) };
   const adapter = settings.adapter && modelDirectory(settings.adapter, undefined, 'method.adapter');
-  if (adapter !== undefined) requireSettings(adapter, lora, config);
+  if (adapter !== undefined) requireSameSettings(adapter, lora, config);
   return { kind: 'lora', settings, lora, adapter };
 }
 
 /** @throws UserError unless the adapter has this rank, scale and these modules */
-function requireSettings(adapter: string, lora: LoraSettings, config: DecoderConfig): void {
+function requireSameSettings(adapter: string, lora: LoraSettings, config: DecoderConfig): void {
   const problem = { field: 'method.adapter', value: adapter };
   const actual = continuedLora(openAdapter(adapter, config, [], 'method.adapter'), config, (reason) => {
     const hint = `merge it first: policyloop finetune export ${shellWord(adapter)} --to merged --out …`;
@@ -184,14 +184,14 @@ const takeAdapterValues =
 function initialParameters(
   { model, method, seed }: { readonly model: string; readonly method: Method; readonly seed: number },
   config: DecoderConfig,
-): { trainable: Trainable; parameters: Parameter[] } {
+): { trainable: TrainableSpec; parameters: Parameter[] } {
   switch (method.kind) {
     case 'lora': {
       const { adapter, lora, settings } = method;
       const base = openWeights(model);
       const quantized = packedWeights(model, config, base, settings.quantization);
       const int8 = settings.compute === 'int8' ? int8Weights(model, config, base, quantized) : undefined;
-      const trainable: Trainable = { kind: 'adapter', lora, base, quantized, int8 };
+      const trainable: TrainableSpec = { kind: 'adapter', lora, base, quantized, int8 };
       const shapes = trainedParameters(config, trainable);
       if (shapes.length === 0)
         throw new UserError({

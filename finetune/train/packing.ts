@@ -89,8 +89,8 @@ const maxJoinedShare = 0.8;
 function joinByPrefix<E extends TokenSequence>(families: readonly Family<E>[]): readonly Family<E>[] {
   if (families.length <= 1) return families;
   const joinedFamily = families.flat();
-  const shared = prefixLength(joinedFamily);
-  const parts = [...groupBy(families, ([first]) => first!.promptIds[shared]).values()].flatMap(joinByPrefix);
+  const length = prefixLength(joinedFamily);
+  const parts = [...groupBy(families, ([first]) => first!.promptIds[length]).values()].flatMap(joinByPrefix);
   const tokens = parts.reduce((sum, part) => sum + familyLength(part), 0);
   return familyLength(joinedFamily) <= maxJoinedShare * tokens ? [joinedFamily] : parts;
 }
@@ -152,10 +152,10 @@ export function unitsOf(
   examples: readonly TokenExample[],
   { packing }: Pick<OrderSettings, 'packing'>,
 ): readonly OrderUnit[] {
-  const index = new Map(examples.map((example, place) => [example, place]));
-  const familiesBy = packing === 'prompts' ? groupByPrompt : packing === 'pairs' ? pairsOf : singleFamilies;
-  return familiesBy(examples).map((family) => ({
-    examples: family.map((example) => index.get(example)!),
+  const indexByExample = new Map(examples.map((example, place) => [example, place]));
+  const toFamilies = packing === 'prompts' ? groupByPrompt : packing === 'pairs' ? pairsOf : singleFamilies;
+  return toFamilies(examples).map((family) => ({
+    examples: family.map((example) => indexByExample.get(example)!),
     length: largest(family.map(exampleLength)),
   }));
 }

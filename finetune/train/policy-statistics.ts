@@ -3,7 +3,7 @@
 import { largest, mean, standardDeviation, sum } from '../../src/statistics/descriptive.js';
 import type { ExampleResult } from '../engine/batch.js';
 import type { ImprovementFigures } from './events.js';
-import type { Sampled, ValuesPerToken } from './objectives/sampled.js';
+import type { RlExample, ValuesPerToken } from './objectives/sampled.js';
 import type { ObjectiveSettings } from './objectives/settings.js';
 
 type Figures = Pick<
@@ -13,13 +13,13 @@ type Figures = Pick<
 
 /** Statistics of the trained tokens of an optimizer step, mostly means. KL divergences are k3 estimates in nats. */
 export function policyStatistics(
-  examples: readonly ExampleResult<Sampled>[],
+  examples: readonly ExampleResult<RlExample>[],
   settings: ObjectiveSettings,
 ): Figures {
   const tokens = examples.flatMap((read) => tokensOf(read, settings));
   const average = (of: (token: TokenFigures) => number) => mean(tokens.map(of));
   const hasAll = (name: 'reference' | 'sampler') => tokens.every((token) => token[name] !== undefined);
-  const { low, high } = limitsOf(settings);
+  const { low, high } = clipLimits(settings);
   const hasSampler = hasAll('sampler');
   return {
     entropy: average(({ entropy }) => entropy),
@@ -45,7 +45,7 @@ interface TokenFigures {
 }
 
 function tokensOf(
-  { example, logp, outputs }: ExampleResult<Sampled>,
+  { example, logp, outputs }: ExampleResult<RlExample>,
   { kind }: ObjectiveSettings,
 ): readonly TokenFigures[] {
   const { advantages, oldLogp = logp, samplerLogp, referenceLogp } = example;
@@ -66,7 +66,7 @@ function tokensOf(
 const numberAt = (numbers: number | ValuesPerToken, token: number): number =>
   typeof numbers === 'number' ? numbers : numbers[token]!;
 
-function limitsOf(settings: ObjectiveSettings): { readonly low: number; readonly high: number } {
+function clipLimits(settings: ObjectiveSettings): { readonly low: number; readonly high: number } {
   if (settings.kind === 'reinforce') return { low: 0, high: Number.POSITIVE_INFINITY };
   return { low: 1 - settings.clip.low, high: 1 + settings.clip.high };
 }
@@ -74,7 +74,7 @@ function limitsOf(settings: ObjectiveSettings): { readonly low: number; readonly
 /** eᵈ − d − 1 with d = log q − log p estimates KL(p ‖ q) from samples of p and is never negative (Schulman 2020). */
 const k3Estimate = (difference: number): number => Math.expm1(difference) - difference;
 
-function varianceFigures(examples: readonly ExampleResult<Sampled>[]): Pick<Figures, 'explainedVariance'> {
+function varianceFigures(examples: readonly ExampleResult<RlExample>[]): Pick<Figures, 'explainedVariance'> {
   const pairs = examples.flatMap(({ example: { returns, trained, completionIds }, outputs: { values } }) =>
     returns === undefined || values === undefined
       ? []

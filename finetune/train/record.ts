@@ -74,7 +74,7 @@ export function trainingScalars(metric: Metric): Scalars {
 }
 
 /** Minimum seconds between rewrites of the page while only step metrics arrive. */
-const pageSeconds = 5;
+const minPageSeconds = 5;
 
 /**
  * Writes metrics and the page. Modifies nothing until training starts; then removes the metrics of steps after the
@@ -114,7 +114,7 @@ export class TrainingRecord {
     this.#file.append([metric]);
     this.#events.add(metric);
     this.#unwritten += metric.seconds;
-    if (metric.kind === 'step' && this.#unwritten < pageSeconds) return;
+    if (metric.kind === 'step' && this.#unwritten < minPageSeconds) return;
     this.#writePage({});
   }
 

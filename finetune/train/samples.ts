@@ -6,7 +6,7 @@ import type { Parameter } from '../engine/training-session.js';
 import type { TrainConfig } from './train-config.js';
 
 /** Chooses evenly spaced held-out prompts; for pairs, together with the chosen reply. */
-export function chooseSamples(
+export function chooseSamplePrompts(
   conversations: readonly Conversation[],
   { objective, samples }: TrainConfig,
 ): readonly Conversation[] {
@@ -17,10 +17,10 @@ export function chooseSamples(
   return Array.from({ length: count }, (_, i) => usable[Math.floor((i * usable.length) / count)]!);
 }
 
-type SpeakerSettings = Omit<SamplerSettings, 'temperature' | 'maxTokens' | 'constrained'>;
+type SamplerModel = Omit<SamplerSettings, 'temperature' | 'maxTokens' | 'constrained'>;
 
 /** Samples the most probable tokens, so resumed runs give the same replies. Loads the model on the first call. */
-export function openSamples(model: SpeakerSettings, conversations: readonly Conversation[]) {
+export function openPromptSampler(model: SamplerModel, conversations: readonly Conversation[]) {
   let pending: Promise<Sampler> | undefined;
   return {
     async answer(parameters: readonly Parameter[], isStopped: () => boolean): Promise<readonly Sample[]> {

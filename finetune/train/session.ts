@@ -115,12 +115,12 @@ export async function runTraining<T extends TrainingResult>(
       throw error;
     });
     const { ended, lowest, result, step } = trained;
-    const use = result === undefined ? undefined : job.use?.(shownPath(result, cwd));
+    const useCommand = result === undefined ? undefined : job.use?.(shownPath(result, cwd));
     const dataset = job.dataset?.(trained) ?? job.about.dataset;
     const outcome = { ended, step, best: lowest };
-    const lineage = writeTraining(output, { ...job.about, dataset, outcome }, { ...origin, use });
+    const lineage = writeTraining(output, { ...job.about, dataset, outcome }, { ...origin, use: useCommand });
     if (result !== undefined) writeLineage(result, lineage);
-    await record.end({ outcome: { ended, step }, ...(use !== undefined && { use }) });
+    await record.end({ outcome: { ended, step }, ...(useCommand !== undefined && { use: useCommand }) });
     const interruptionNote = ended === 'interrupted' ? ['validation not finished; repeat the command'] : [];
     const place = (path: string) => shownPath(path, cwd);
     const report = place(join(output, trainingFiles.page));
@@ -134,7 +134,7 @@ export async function runTraining<T extends TrainingResult>(
             ...(result === undefined
               ? [`resume     ${origin.command}`, 'end here   add --finish to write what was learned so far']
               : [...interruptionNote, `result     ${place(result)}`]),
-            ...(use === undefined ? [] : [`run it     ${use}`]),
+            ...(useCommand === undefined ? [] : [`run it     ${useCommand}`]),
             `report     ${report}`,
           ].join('\n'),
     );
@@ -184,7 +184,7 @@ async function dryRun<T extends TrainingResult>(
   return 0;
 }
 
-function isSpent(
+function isLimitReached(
   { minutes = Infinity, tokens = Infinity }: NonNullable<TrainingJob<TrainingResult>['limits']>,
   metrics: readonly Metric[],
 ): boolean {
@@ -236,8 +236,8 @@ async function recordEvents<T extends TrainingResult>(
   const pagePath = join(job.output, trainingFiles.page);
   const progress = createProgress(args, context);
   const meter = createEventMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() });
-  const requests = watchStopRequests(job.output, context.stop);
-  const watch = createAlarmWatch(job.checks);
+  const stopRequests = watchStopRequests(job.output, context.stop);
+  const findAlarms = createAlarmWatch(job.checks);
   let [activity, startMs] = ['', milliseconds()];
   // The preparation, or a single pass, can take minutes.
   const timer = setInterval(() => {
@@ -248,7 +248,7 @@ async function recordEvents<T extends TrainingResult>(
     if (metric.kind === 'start') onStart();
     record.add(metric);
     if (metric.kind === 'start') {
-      record.metrics.forEach(watch);
+      record.metrics.forEach(findAlarms);
       if (args.open) void openPage(pagePath, context);
       if (!args.json && !args.quiet) note(`watch the progress in ${shownPath(pagePath, cwd)}`);
     }
@@ -257,7 +257,7 @@ async function recordEvents<T extends TrainingResult>(
     activity = metric.kind === 'start' ? 'preparing the training' : '';
     if (activity !== '') progress.pause(activity, 60_000);
     if (metric.kind !== 'start')
-      for (const alarm of watch(metric)) onEvent({ kind: 'alarm', step: metric.step, ...alarm });
+      for (const alarm of findAlarms(metric)) onEvent({ kind: 'alarm', step: metric.step, ...alarm });
   };
   const onRead: TrainingHooks['onRead'] = (read, of, purpose) => {
     if (read === 0) startMs = milliseconds();
@@ -282,13 +282,13 @@ async function recordEvents<T extends TrainingResult>(
       onBaselines: () => progress.say('running the baselines, which takes a while'),
       onRead,
       onResult,
-      stop: () => requests.stop.finish.aborted,
-      abort: requests.stop.abort,
-      isSpent: () => args.finish === true || isSpent(job.limits ?? {}, record.metrics),
+      stop: () => stopRequests.stop.finish.aborted,
+      abort: stopRequests.stop.abort,
+      isSpent: () => args.finish === true || isLimitReached(job.limits ?? {}, record.metrics),
     });
   } finally {
     clearInterval(timer);
-    requests.close();
+    stopRequests.close();
     progress.close();
   }
 }

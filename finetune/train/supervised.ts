@@ -3,8 +3,8 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { isSampled } from '../../src/runs/training/samples.js';
 import { firstLargest } from '../../src/statistics/descriptive.js';
 import { contentHash } from '../dataset/lineage.js';
-import { type Conversation, endOfReply, renderExample } from '../dataset/read-dataset.js';
-import { exampleLength, type InputsOf, makeBatch, type TokenExample } from '../engine/batch.js';
+import { type Conversation, replyEndId, renderExample } from '../dataset/read-dataset.js';
+import { exampleLength, type GetInputs, makeBatch, type TokenExample } from '../engine/batch.js';
 import {
   bestParameters,
   identityOf,
@@ -37,10 +37,10 @@ import {
   usableExamples,
   validationGroupSize,
 } from './packing.js';
-import { chooseSamples, openSamples } from './samples.js';
+import { chooseSamplePrompts, openPromptSampler } from './samples.js';
 import type { TrainingResult } from './session.js';
 import { fixedSettings, type TrainConfig } from './train-config.js';
-import { openObjective, readParts, takeStep } from './training-step.js';
+import { openObjectiveSession, readParts, takeStep } from './training-step.js';
 
 export interface ConversationSplits {
   readonly training: readonly Conversation[];
@@ -80,7 +80,7 @@ async function learn(
   const { betas, checkpointEvery, evaluateEvery, optimizer, weightDecay } = config;
   const { parameters, threads, tokenizer } = model;
   const order = orderOf(config);
-  const [training, validation] = examplesOf(config, data, model);
+  const [training, validation] = renderSplits(config, data, model);
   const examples = [training.length, validation.length, ...training, ...validation];
   const identityParts = [fixedSettings(config), contentHash(config.model), ...examples];
   const owner = { identity: identityOf(identityParts, parameters), threads };
@@ -88,13 +88,13 @@ async function learn(
   const { epochs, maxSteps = Number.POSITIVE_INFINITY } = config;
   const epochSteps = stepsPerEpoch(training.length, order);
   const totalSteps = Math.min(maxSteps, epochs * epochSteps);
-  const work = tokensOf(validation) / 3;
+  const work = tokenCount(validation) / 3;
   const heldOutParts = epochParts(validation, { ...order, batchExamples: validationGroupSize });
   hooks.onEvent?.({
     kind: 'start',
     step: state.step,
     totalSteps,
-    work: (tokensOf(training) * totalSteps) / epochSteps + Math.ceil(totalSteps / evaluateEvery) * work,
+    work: (tokenCount(training) * totalSteps) / epochSteps + Math.ceil(totalSteps / evaluateEvery) * work,
     parameters: parameterCount(parameters),
     sessionBytes: estimateBytes(model, epochParts(training, order), heldOutParts),
     training: splitSize(training),
@@ -105,14 +105,14 @@ async function learn(
   // Opened at their first use, so that --finish writes its result at once.
   const objective = lazy(() => prepareObjective(config, model, [training, validation]));
   const sessionOf = (purpose: 'train' | 'evaluate') =>
-    lazy(async () => openObjective(model, purpose, (await objective.get()).objective));
+    lazy(async () => openObjectiveSession(model, purpose, (await objective.get()).objective));
   const [trainer, evaluator] = [sessionOf('train'), sessionOf('evaluate')];
   const muon =
     optimizer.kind === 'muon'
       ? await openMuon({ momentum: optimizer.momentum, weightDecay }, threads)
       : undefined;
-  const prompts = chooseSamples(data.validation, config);
-  const samples = prompts.length === 0 ? undefined : openSamples(model, prompts);
+  const prompts = chooseSamplePrompts(data.validation, config);
+  const promptSampler = prompts.length === 0 ? undefined : openPromptSampler(model, prompts);
   const batchOf = batchSelector(training, order);
   const settings = {
     ...config,
@@ -135,7 +135,7 @@ async function learn(
     const inputs = (await objective.get()).inputs(parts);
     const { examples: _, ...figures } = await takeStep(session, state, parts, inputs, settings, hooks);
     state.step++;
-    return { kind: 'step', step: state.step, totalSteps, ...figures, tokens: tokensOf(stepExamples) };
+    return { kind: 'step', step: state.step, totalSteps, ...figures, tokens: tokenCount(stepExamples) };
   }
 
   let lastResult: { readonly step: number; readonly result: string } | undefined;
@@ -161,9 +161,9 @@ async function learn(
     rejectNonFinite(step, { 'validation loss': loss });
     const isBest = keepBest(state, loss, false);
     state.evaluationsWithoutGain = isBest ? 0 : state.evaluationsWithoutGain + 1;
-    if (samples !== undefined && isSampled(Math.ceil(step / evaluateEvery))) {
+    if (promptSampler !== undefined && isSampled(Math.ceil(step / evaluateEvery))) {
       hooks.onRead?.(0, prompts.length, 'sample replies');
-      hooks.onSamples?.(step, await samples.answer(state.parameters, isStopped));
+      hooks.onSamples?.(step, await promptSampler.answer(state.parameters, isStopped));
     }
     return { kind: 'validation', step, loss, best: isBest, work };
   }
@@ -173,14 +173,14 @@ async function learn(
       hooks.onEvent?.({ kind: 'alarm', step: state.step, ...alarm });
     const { patience = Number.POSITIVE_INFINITY } = config;
     const isOver = () => state.evaluationsWithoutGain >= patience;
-    const loop = { state, totalSteps, evaluateEvery, checkpointEvery, checkpoint, owner };
+    const loopSettings = { state, totalSteps, evaluateEvery, checkpointEvery, checkpoint, owner };
     const writeHook = validation.length > 0 && { write: async () => hooks.onResult?.(await write()) };
-    const ended = await runLoop({ ...loop, ...writeHook, step, evaluate, isOver }, hooks);
+    const ended = await runLoop({ ...loopSettings, ...writeHook, step, evaluate, isOver }, hooks);
     if (ended !== 'interrupted') await write();
     const lowest = state.best && stepLoss(state.best);
     return { step: state.step, ended, lowest, result: lastResult?.result, parameters: bestParameters(state) };
   } finally {
-    const opened = [trainer.opened(), evaluator.opened(), muon, samples];
+    const opened = [trainer.opened(), evaluator.opened(), muon, promptSampler];
     await Promise.all(opened.map(async (one) => (await one)?.close()));
   }
 }
@@ -208,12 +208,12 @@ function orderOf({ batchExamples, batchTokens, objective, packing, seed }: Train
 }
 
 /** Renders the examples of both splits as tokens. */
-function examplesOf(
+function renderSplits(
   { model, observationWeight, packing }: TrainConfig,
   { training, validation }: ConversationSplits,
   { config, tokenizer }: OpenedModel,
 ) {
-  const end = endOfReply(model, config, tokenizer);
+  const end = replyEndId(model, config, tokenizer);
   const render = (split: readonly Conversation[], field: string, weight = 0): readonly TokenExample[] => {
     const examples = split.map((conversation) => renderExample(tokenizer, end, conversation));
     const joined = packing === 'conversations' ? joinExamples(examples, weight) : examples;
@@ -230,17 +230,17 @@ async function prepareObjective(
   config: TrainConfig,
   model: OpenedModel,
   splits: readonly (readonly TokenExample[])[],
-): Promise<{ readonly objective: Objective; inputs(parts: readonly Part[]): InputsOf<TokenExample> }> {
+): Promise<{ readonly objective: Objective; inputs(parts: readonly Part[]): GetInputs<TokenExample> }> {
   if (config.objective.kind === 'sft') return { objective: sft, inputs: (parts) => sftInputs(parts.flat(2)) };
   const comparisons = new Map<TokenExample, ComparedExample>();
-  const session = await openObjective(model, 'evaluate', likelihood(1));
+  const session = await openObjectiveSession(model, 'evaluate', likelihood(1));
   try {
     for (const split of splits) {
-      const places = new Map(split.map((example, place) => [example, place]));
+      const indexByExample = new Map(split.map((example, place) => [example, place]));
       const parts = layOut(split, orderOf(config));
       const { examples } = await readParts(session, model.parameters, parts, () => ({}));
       for (const { example, logp } of examples)
-        comparisons.set(example, { chosen: places.get(example)! % 2 === 0, referenceLogp: logp });
+        comparisons.set(example, { chosen: indexByExample.get(example)! % 2 === 0, referenceLogp: logp });
     }
   } finally {
     await session.close();
@@ -260,12 +260,12 @@ function batchSelector(training: readonly TokenExample[], order: OrderSettings) 
   };
 }
 
-const tokensOf = (examples: readonly TokenExample[]) =>
+const tokenCount = (examples: readonly TokenExample[]) =>
   examples.reduce((sum, example) => sum + exampleLength(example), 0);
 
 const splitSize = (examples: readonly TokenExample[]): NonNullable<EventOf<'start'>['training']> => ({
   examples: examples.length,
-  tokens: tokensOf(examples),
+  tokens: tokenCount(examples),
 });
 
 const stepLoss = ({ step, loss }: StepLoss): StepLoss => ({ step, loss });

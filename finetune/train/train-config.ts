@@ -35,7 +35,7 @@ export const commonSettings = {
 };
 
 /** Default values that differ between supervised and reinforcement learning. */
-interface Presets {
+interface Defaults {
   readonly learningRate: number;
   readonly schedule: (typeof scheduleKinds)[number];
   readonly warmupSteps: number;
@@ -44,20 +44,20 @@ interface Presets {
 }
 
 /** Settings for training language models. */
-export const languageModelSettings = (presets: Presets) => ({
+export const languageModelSettings = (defaults: Defaults) => ({
   ...commonSettings,
-  learningRate: positive.default(presets.learningRate).describe('Peak learning rate'),
+  learningRate: positive.default(defaults.learningRate).describe('Peak learning rate'),
   schedule: z
     .enum(scheduleKinds)
-    .default(presets.schedule)
+    .default(defaults.schedule)
     .describe('Schedule of the learning rate after the warm-up'),
   warmupSteps: count(0)
-    .default(presets.warmupSteps)
+    .default(defaults.warmupSteps)
     .describe('Steps over which the learning rate rises to its peak'),
   weightDecay: z
     .number()
     .min(0)
-    .default(presets.weightDecay)
+    .default(defaults.weightDecay)
     .describe("Decoupled weight decay of matrices; norms and biases don't decay"),
   betas: z
     .tuple([decayRate, decayRate])
@@ -68,7 +68,7 @@ export const languageModelSettings = (presets: Presets) => ({
     .default(2048)
     .describe('Maximum number of tokens read at once, including padding; lower this to save memory'),
   checkpointEvery: count(1)
-    .default(presets.checkpointEvery)
+    .default(defaults.checkpointEvery)
     .describe('Steps (in reinforcement learning, updates) between checkpoints'),
   template: z
     .record(z.string(), z.unknown())
@@ -258,7 +258,7 @@ export const fixedSettings = (config: object): object =>
   Object.fromEntries(Object.entries(config).filter(([key]) => !changeableKeys.has(key)));
 
 /** Config file, overrides such as `epochs=1`, working directory, and a function that prints notes on ignored fields. */
-export type ConfigSource = readonly [
+export type ConfigArgs = readonly [
   file: string,
   overrides?: readonly string[],
   cwd?: string,
@@ -266,7 +266,7 @@ export type ConfigSource = readonly [
 ];
 
 /** @throws UserError that lists the problems with their locations, values, alternatives and hints */
-export function loadTrainConfig(...source: ConfigSource): TrainConfig {
+export function loadTrainConfig(...source: ConfigArgs): TrainConfig {
   const { config } = readTrainingConfig('training', trainingKind, ...source);
   return { ...config, model: modelDirectory(config.model, undefined, 'model') };
 }
@@ -280,7 +280,7 @@ export function loadTrainConfig(...source: ConfigSource): TrainConfig {
 export function readTrainingConfig<T extends { readonly output?: string | undefined }>(
   section: 'training' | 'rl',
   kind: SettingsKind<T>,
-  ...[file, overrides = [], cwd = '', note]: ConfigSource
+  ...[file, overrides = [], cwd = '', note]: ConfigArgs
 ): { readonly config: T & { readonly output: string }; readonly read: Settings } {
   const source = openConfig(section, file, { cwd });
   const read = overlay(kind, source, overrides);

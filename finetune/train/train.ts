@@ -45,7 +45,7 @@ export async function train(args: TrainingArguments, context: CommandContext): P
       train: (hooks) => fineTune(config, data, hooks),
       summary: ({ lowest }) => ({ best: lowest ?? null }),
       use: (result) =>
-        `policyloop ${useCommand(dataset, context.cwd)} ${servingArguments(config.method, shownModel(model, context.cwd), result)}`,
+        `policyloop ${usageCommand(dataset, context.cwd)} ${servingArguments(config.method, shownModel(model, context.cwd), result)}`,
     },
     args,
     context,
@@ -53,7 +53,7 @@ export async function train(args: TrainingArguments, context: CommandContext): P
 }
 
 /** Returns a command that repeats a run of the dataset, but names no model; `CONFIG` if no config exists. */
-function useCommand({ recipe, sources }: DatasetLineage, cwd: string): string {
+function usageCommand({ recipe, sources }: DatasetLineage, cwd: string): string {
   const files = (sources ?? []).map(({ run }) => join(run, runFiles.config));
   const config = shellWord(files.find((file) => existsSync(resolve(cwd, file))) ?? 'CONFIG');
   return recipe === 'demonstrations' ? `play ${config} player=model` : `run ${config}`;
@@ -75,6 +75,6 @@ function lineOf(metric: Metric, metrics: readonly Metric[], isDpo: boolean): str
 function startText({ totalSteps, training, validation }: MetricOf<'start'>, isDpo: boolean): string {
   const sizeText = ({ examples, tokens }: NonNullable<typeof training>) =>
     `${isDpo ? plural(examples / 2, 'pair') : plural(examples, 'example')} (${formatCompact(tokens)} tokens)`;
-  const heldOut = validation!.examples === 0 ? 'nothing held out' : `${sizeText(validation!)} held out`;
-  return `${plural(totalSteps, 'step')} over ${sizeText(training!)}, ${heldOut}`;
+  const heldOutText = validation!.examples === 0 ? 'nothing held out' : `${sizeText(validation!)} held out`;
+  return `${plural(totalSteps, 'step')} over ${sizeText(training!)}, ${heldOutText}`;
 }

@@ -5,7 +5,7 @@ import { deriveSeeds } from '../../src/base/random/generator.js';
 import {
   distribute,
   type ExampleResult,
-  type InputsOf,
+  type GetInputs,
   makeBatch,
   type TokenSequence,
 } from '../engine/batch.js';
@@ -35,7 +35,7 @@ import { rejectNonFinite, type TrainingHooks } from './loop.js';
 import type { Part } from './packing.js';
 
 /** @throws UserError if memory runs out */
-export function openObjective(
+export function openObjectiveSession(
   {
     config,
     trainable,
@@ -50,7 +50,7 @@ export function openObjective(
 }
 
 /** Results of all parts of a batch; loss and gradients are summed. */
-interface ReadParts<E extends TokenSequence> {
+interface BatchResult<E extends TokenSequence> {
   readonly loss: number;
   /** Empty for an evaluation session. */
   readonly gradients: Gradients;
@@ -68,13 +68,13 @@ export interface StepSettings {
 
 /**
  * Takes one optimizer step on a batch, and updates the state in place. Dropout masks depend on the seed and the step.
- * @throws FailedWork if the loss or the gradients aren't finite; the signal's reason if aborted, before any change
+ * @throws WorkError if the loss or the gradients aren't finite; the signal's reason if aborted, before any change
  */
 export async function takeStep<E extends TokenSequence>(
   session: TrainingSession,
   state: TrainingState,
   parts: readonly Part<E>[],
-  inputsOf: InputsOf<E>,
+  inputsOf: GetInputs<E>,
   { adamw, maxGradientNorm, muon, schedule, seed, ...settings }: StepSettings,
   hooks: ReadHooks = {},
 ) {
@@ -110,10 +110,10 @@ export async function readParts<E extends TokenSequence>(
   session: TrainingSession,
   parameters: readonly Parameter[],
   parts: readonly Part<E>[],
-  inputsOf: InputsOf<E>,
+  inputsOf: GetInputs<E>,
   { abort, onRead }: ReadHooks = {},
   seeds: readonly number[] = [],
-): Promise<ReadParts<E>> {
+): Promise<BatchResult<E>> {
   let loss = 0;
   let gradients: Gradients | undefined;
   const examples: ExampleResult<E>[] = [];

@@ -14,7 +14,7 @@ export interface TurnContext {
 export interface Agent {
   /** The system prompt; '' for none. In text worlds, `objective` is passed once the first turn is no longer shown. */
   systemPrompt(objective?: string): string;
-  formatObservation(observation: Observation, moment: TurnContext): string;
+  formatObservation(observation: Observation, context: TurnContext): string;
   /** The action that a reply names (one of `choices`, if given); undefined if it names none. */
   extractAction(reply: string, choices?: readonly Choice[]): Action | undefined;
   /** The currently possible actions, if they can be listed. */
@@ -25,30 +25,30 @@ export interface Agent {
 /** Creates an agent for any environment. It shows observations without a template. */
 export function genericAgent(
   { observationSpace, actionSpace }: EnvironmentSpec,
-  reading: ReplyFormat = 'text',
+  replyFormat: ReplyFormat = 'text',
 ): Agent {
   const choices = (info?: TextInfo) => listedChoices(actionSpace, undefined, info);
-  const reply = replyRequest(actionSpace, reading);
+  const reply = replyRequest(actionSpace, replyFormat);
   return {
     systemPrompt: (objective) => [objective ?? '', reply].filter((text) => text !== '').join('\n'),
     formatObservation: (observation) =>
       observationSpace.kind === 'text' ? String(observation) : `Observation: ${observationText(observation)}`,
-    extractAction: (reply, now = choices()) => readAction(reply, actionSpace, now, reading),
+    extractAction: (reply, now = choices()) => readAction(reply, actionSpace, now, replyFormat),
     choices,
     askAgain: askAgainText,
   };
 }
 
-function replyRequest(space: Space, reading: ReplyFormat): string {
+function replyRequest(space: Space, replyFormat: ReplyFormat): string {
   const action = space.kind === 'text' ? 'your action' : actionWords(space);
-  const words = space.kind === 'text' ? '' : `Reply with ${action}.`;
-  const json = reading === 'json' ? 'Reply with JSON: {"action": …}.' : '';
-  return [words, json].filter((text) => text !== '').join(' ');
+  const plainRequest = space.kind === 'text' ? '' : `Reply with ${action}.`;
+  const jsonRequest = replyFormat === 'json' ? 'Reply with JSON: {"action": …}.' : '';
+  return [plainRequest, jsonRequest].filter((text) => text !== '').join(' ');
 }
 
 function askAgainText(choices?: readonly Choice[]): string {
-  const named = choices === undefined ? '' : ` One of: ${choices.map(({ text }) => text).join(', ')}.`;
-  return `That names no action that is possible now.${named} Reply with the action.`;
+  const choicesText = choices === undefined ? '' : ` One of: ${choices.map(({ text }) => text).join(', ')}.`;
+  return `That names no action that is possible now.${choicesText} Reply with the action.`;
 }
 
 export const observationText = (observation: Observation): string =>

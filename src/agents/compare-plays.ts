@@ -51,7 +51,7 @@ export function comparePlays(
   const kept = read.filter((play) => 'result' in play);
   const leftOut = read.filter((play) => 'reason' in play);
   if (kept.length === 0) throw noRunsLeftError(leftOut, request.unfinished);
-  requireSameGames(kept);
+  requireSameEnvironment(kept);
   const results = kept.map(({ result }) => result);
   const names = namesOf(results);
   const compared = results.map((result, i): ComparedPlay => ({ ...result, name: names[i]! }));
@@ -108,7 +108,7 @@ function readPlay(path: string, cwd: string, unfinished: boolean): ReadPlay | Le
 }
 
 /** @throws UserError if the agent runs have different environments or options */
-function requireSameGames(plays: readonly ReadPlay[]): void {
+function requireSameEnvironment(plays: readonly ReadPlay[]): void {
   const [first] = plays;
   const other = plays.find(({ environment }) => environment !== first!.environment);
   if (other === undefined) return;
@@ -148,7 +148,7 @@ function differencesOf(
   return withVerdicts(found);
 }
 
-const meanOf = (value: number | null, interval: PlayResult['returnCi95']) =>
+const toEstimate = (value: number | null, interval: PlayResult['returnCi95']) =>
   value === null ? null : { value, interval };
 const shareText = (value: number | null) => (value === null ? null : percent(value));
 
@@ -156,10 +156,10 @@ const shareText = (value: number | null) => (value === null ? null : percent(val
 const playColumns = (isScored: boolean): readonly Column<ComparedPlay>[] => [
   text('player', ({ name }) => name, { name: 'player' }),
   number('games', ({ games }) => games, { name: 'games' }),
-  estimate(isScored && 'score', ({ meanScore, scoreCi95 }) => meanOf(meanScore, scoreCi95), {
+  estimate(isScored && 'score', ({ meanScore, scoreCi95 }) => toEstimate(meanScore, scoreCi95), {
     name: 'score',
   }),
-  estimate('return', ({ meanReturn, returnCi95 }) => meanOf(meanReturn, returnCi95), { name: 'return' }),
+  estimate('return', ({ meanReturn, returnCi95 }) => toEstimate(meanReturn, returnCi95), { name: 'return' }),
   number(isScored && 'won', ({ won }) => shareText(won), { name: 'won' }),
   number('length', ({ meanLength }) => meanLength, { name: 'length', format: formatReturn }),
   number('unclear', ({ unclear }) => shareText(unclear), { name: 'unclear' }),

@@ -7,7 +7,7 @@ import { type CallRecord, hasReachedModel, type LimitName } from '../runs/calls.
 import { faultReporter, type StopReason } from '../runs/events.js';
 import type { RunDirectory } from '../runs/writer.js';
 import type { RunSession } from '../studies/run.js';
-import { callsAtOnce, type PlaySetup } from './play-setup.js';
+import { callConcurrency, type PlaySetup } from './play-setup.js';
 import { type Conversation, messagesOf, type Speaker } from './speaker.js';
 
 /** The agent run fails after this many consecutive rounds in which every call fails. */
@@ -28,13 +28,13 @@ export function modelSpeaker(
   {
     left,
     send,
-    unfinished,
+    unfinishedCalls,
   }: {
     /** Time left in milliseconds. */
     readonly left: number;
     readonly send: RunDirectory['send'];
     /** Calls of an earlier process in games that it didn't finish. */
-    readonly unfinished: readonly CallRecord[];
+    readonly unfinishedCalls: readonly CallRecord[];
   },
 ): ModelSpeaker {
   const timer = Number.isFinite(left)
@@ -52,21 +52,21 @@ export function modelSpeaker(
   };
   const isTimeUp = () => timer?.aborted === true && !stop.abort.aborted;
   const warned = new Set<string>();
-  const limit = pLimit(callsAtOnce(config));
+  const limit = pLimit(callConcurrency(config));
   let isReached = false;
-  let silent = 0;
-  let stopped: StopReason | undefined;
+  let failedRounds = 0;
+  let stopReason: StopReason | undefined;
 
   /** Finds the call that an earlier process made at this point. If a game's last call failed, it is made again. */
-  function recorded(here: Pick<CallRecord, 'iteration' | 'candidate' | 'attempt' | 'messages'>) {
-    const ofGame = unfinished.filter(
+  function findRecordedCall(here: Pick<CallRecord, 'iteration' | 'candidate' | 'attempt' | 'messages'>) {
+    const gameCalls = unfinishedCalls.filter(
       ({ candidate, iteration }) => candidate === here.candidate && iteration === here.iteration,
     );
-    return ofGame.findLast(
+    return gameCalls.findLast(
       ({ attempt, messages, outcome }) =>
         attempt === here.attempt &&
         JSON.stringify(messages) === JSON.stringify(here.messages) &&
-        (outcome.kind !== 'error' || ofGame.some((later) => later.attempt > attempt)),
+        (outcome.kind !== 'error' || gameCalls.some((later) => later.attempt > attempt)),
     );
   }
 
@@ -86,15 +86,15 @@ export function modelSpeaker(
   }
 
   async function reply(iteration: number, conversations: readonly Conversation[]) {
-    let waiting = conversations.length;
-    let refused: LimitName | undefined;
+    let waitingCount = conversations.length;
+    let exceededLimit: LimitName | undefined;
     const ask = async (conversation: Conversation): Promise<CallRecord | undefined> => {
       const { choices, game: candidate, seed, turn: attempt } = conversation;
-      const among = waiting--;
+      const among = waitingCount--;
       const messages = messagesOf(conversation);
-      const known = recorded({ iteration, candidate, attempt, messages });
-      if (known !== undefined || refused !== undefined) return known;
-      const asked = {
+      const known = findRecordedCall({ iteration, candidate, attempt, messages });
+      if (known !== undefined || exceededLimit !== undefined) return known;
+      const request = {
         iteration,
         attempt,
         candidates: [{ candidate, seed }],
@@ -103,29 +103,29 @@ export function modelSpeaker(
         among,
         ...(config.policy.act === 'constrained' && { choices: choices?.map(({ text }) => text) }),
       };
-      const called = await callModel(model, asked, caller, (completion) => judge(completion, conversation));
-      if (called.kind === 'limit') refused = called.limit;
-      return called.kind === 'ended' ? called.calls[0] : undefined;
+      const result = await callModel(model, request, caller, (completion) => judge(completion, conversation));
+      if (result.kind === 'limit') exceededLimit = result.limit;
+      return result.kind === 'ended' ? result.calls[0] : undefined;
     };
     const calls = await Promise.all(conversations.map((one) => limit(() => ask(one))));
-    for (const call of calls) if (call !== undefined && !unfinished.includes(call)) log(call);
+    for (const call of calls) if (call !== undefined && !unfinishedCalls.includes(call)) log(call);
     for (const call of calls) {
       const error = call && finalError(call, isReached);
       if (error !== undefined && (error.kind !== 'aborted' || !isTimeUp())) throw error;
     }
     if (isStopped(caller)) {
       const isLimit = !stop.finish.aborted && isTimeUp();
-      stopped = isLimit ? { kind: 'limit', limit: 'minutes' } : { kind: 'interrupted' };
-    } else if (refused !== undefined) stopped = { kind: 'limit', limit: refused };
-    if (stopped !== undefined) return undefined;
-    silent = calls.every((call) => call?.outcome.kind === 'error') ? silent + 1 : 0;
-    if (silent >= patience) throw neverAnswered(calls);
+      stopReason = isLimit ? { kind: 'limit', limit: 'minutes' } : { kind: 'interrupted' };
+    } else if (exceededLimit !== undefined) stopReason = { kind: 'limit', limit: exceededLimit };
+    if (stopReason !== undefined) return undefined;
+    failedRounds = calls.every((call) => call?.outcome.kind === 'error') ? failedRounds + 1 : 0;
+    if (failedRounds >= patience) throw neverAnswered(calls);
     return calls.map((call) => ({ text: call!.completion?.text ?? '' }));
   }
 
   return {
     speaker: (wave) => ({ reply: (conversations) => reply(wave, conversations) }),
-    stopped: () => stopped,
+    stopped: () => stopReason,
   };
 }
 

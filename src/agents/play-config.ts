@@ -117,17 +117,17 @@ export function loadPlayConfig(
 ): LoadedPlay {
   const opened = openConfig('agents', file, { cwd });
   const source = asWritten ? withoutUnknownKeys(opened, playKind) : opened;
-  const read = overlay(playKind, source, overrides);
-  const parsed = parseSettings(playKind, read.content, read.where);
-  const { $schema: _, ...config } = read.absolute(parsed, asWritten ? undefined : source.folder, cwd);
+  const settings = overlay(playKind, source, overrides);
+  const parsed = parseSettings(playKind, settings.content, settings.where);
+  const { $schema: _, ...config } = settings.absolute(parsed, asWritten ? undefined : source.folder, cwd);
   const { environment } = config;
   return {
     config: {
       ...config,
       environment: typeof environment === 'string' ? { id: environment, options: {} } : environment,
     },
-    notes: read.notes,
-    locate: read.locate,
+    notes: settings.notes,
+    locate: settings.locate,
   };
 }
 

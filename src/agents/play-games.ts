@@ -44,15 +44,15 @@ async function playRemaining(session: PlaySession): Promise<void> {
   const { config, ledger, model } = setup;
   const { recorded } = directory;
   /** Calls in games that an earlier process didn't finish. */
-  const unfinished: CallRecord[] = [];
+  const unfinishedCalls: CallRecord[] = [];
   for (const call of recorded.calls) {
     ledger.record(call);
-    if (call.iteration > recorded.iteration) unfinished.push(call);
+    if (call.iteration > recorded.iteration) unfinishedCalls.push(call);
   }
   const left = leftMs(session);
   const send = directory.send.bind(directory);
-  const speaker = model && modelSpeaker(setup, model, session, { left, send, unfinished });
-  keep(session, { status: 'running', reason: undefined });
+  const speaker = model && modelSpeaker(setup, model, session, { left, send, unfinishedCalls });
+  updateManifest(session, { status: 'running', reason: undefined });
   emit({
     kind: 'run-started',
     run: directory.manifest.run,
@@ -66,7 +66,7 @@ async function playRemaining(session: PlaySession): Promise<void> {
   for (let wave = recorded.iteration + 1; reason === undefined && games.length < config.episodes; wave++)
     reason = stopReason(session) ?? (await playWave(session, wave, speaker));
   reason ??= { kind: 'iterations' };
-  keep(session, { status: statusAfter(reason), reason });
+  updateManifest(session, { status: statusAfter(reason), reason });
   emit({ kind: 'run-finished', reason, usage: ledger.totals, ...limitsUsed(session) });
 }
 
@@ -101,13 +101,13 @@ async function playWave(
       ? createPlayer(config.player, agent, arena)
       : { agent, asks, fallback, speaker: model.speaker(wave) };
   const first = games.length;
-  const seeds = starts.slice(first, first + Math.min(config.parallel, arena.batch.slots));
-  const sampling = deriveSeeds(config.seed, [samplingStream, wave], seeds.length);
+  const seeds = starts.slice(first, first + Math.min(config.parallel, arena.batch.slotCount));
+  const samplingSeeds = deriveSeeds(config.seed, [samplingStream, wave], seeds.length);
   let played: readonly Game<Reply>[];
   try {
     played = await playGames(
       { ...player, arena, history, historyTokens, maxTurns: config.maxSteps },
-      seeds.map((start, i) => ({ start, sampling: sampling[i]! })),
+      seeds.map((start, i) => ({ start, sampling: samplingSeeds[i]! })),
     );
   } catch (error) {
     return failureOf(error, stop);
@@ -121,7 +121,7 @@ async function playWave(
     games.push(record);
     emit({ kind: 'game-finished', game: record });
   }
-  keep(session, {});
+  updateManifest(session, {});
   emit({
     kind: 'iteration-finished',
     iteration: wave,
@@ -134,7 +134,7 @@ async function playWave(
 }
 
 /** Updates the manifest from the state of the games. Intervals are computed only at the end, because they take time. */
-function keep(session: PlaySession, changes: Parameters<RunDirectory['update']>[0]): void {
+function updateManifest(session: PlaySession, changes: Parameters<RunDirectory['update']>[0]): void {
   const { activeMs, directory, games, setup } = session;
   const { config, ledger } = setup;
   const isOver = changes.status !== undefined && changes.status !== 'running';

@@ -42,12 +42,12 @@ export function playPage(path: string): Page {
   const games = gamesOf(recorded);
   const calls = [...recorded.calls];
   const figures = playFigures(games);
-  const who = manifest.play?.player === 'model' ? manifest.model : (manifest.play?.player ?? manifest.model);
+  const name = manifest.play?.player === 'model' ? manifest.model : (manifest.play?.player ?? manifest.model);
   return {
-    title: `${manifest.run}: ${manifest.environment} played by ${who}`,
+    title: `${manifest.run}: ${manifest.environment} played by ${name}`,
     header: pageHeader({
       kicker: html`agent run <b>${manifest.run}</b>`,
-      title: html`${manifest.environment} <span class="by">played by</span> ${who}`,
+      title: html`${manifest.environment} <span class="by">played by</span> ${name}`,
       status,
       state: endText(summary, 'games'),
       facts: [
@@ -70,11 +70,11 @@ export function playPage(path: string): Page {
 
 function headline(figures: PlayFigures, { activeMs, iterations, usage }: Manifest): Content {
   const { games, lost, maxScore, meanLength, meanReturn, meanScore, truncated, unclear, won } = figures;
-  const over = (ends: unknown) => `${ends === null ? 'of' : 'over'} ${plural(games, 'game')}`;
+  const overGames = (ends: unknown) => `${ends === null ? 'of' : 'over'} ${plural(games, 'game')}`;
   const tokens = usage.promptTokens + usage.completionTokens;
   return html`<dl class="headline main">
-${meanScore !== null && resultTile(`Mean score${maxScore === null ? '' : ` of ${formatReturn(maxScore)}`}`, meanScore, figures.scoreCi95, over(figures.scoreCi95))}
-${resultTile('Mean return', meanReturn, figures.returnCi95, over(figures.returnCi95))}
+${meanScore !== null && resultTile(`Mean score${maxScore === null ? '' : ` of ${formatReturn(maxScore)}`}`, meanScore, figures.scoreCi95, overGames(figures.scoreCi95))}
+${resultTile('Mean return', meanReturn, figures.returnCi95, overGames(figures.returnCi95))}
 </dl>
 <dl class="headline">
 ${tile('Games', games, `of ${iterations.of}`)}
@@ -122,7 +122,7 @@ export function transcripts(
   if (games.length === 0) return html`<p class="empty">No complete games.</p>`;
   const [first] = calls;
   const system = first?.messages[0]?.role === 'system' ? first.messages[0].content : undefined;
-  const byGame = groupBy(calls, placeOf);
+  const callsByGame = groupBy(calls, gameKey);
   let left = maxCharacters;
   const shown = games.filter((game) => {
     left -= game.turns.reduce((sum, { message, reply = '' }) => sum + message.length + reply.length, 0);
@@ -131,26 +131,26 @@ export function transcripts(
   const isScored = games.some(({ score }) => score !== undefined);
   return html`${system !== undefined && html`<details><summary>System message <span class="muted">${plural(system.length, 'character')}</span></summary>${preformatted(system)}</details>`}
 <p class="log-head" aria-hidden="true"><span>game</span><span>${isScored ? 'score' : 'return'}</span><span></span><span>outcome</span></p>
-${shown.map((game) => transcript(game, byGame.get(placeOf(game)) ?? []))}
+${shown.map((game) => transcript(game, callsByGame.get(gameKey(game)) ?? []))}
 ${shown.length < games.length && html`<p class="note">Not shown here: ${plural(games.length - shown.length, 'more game')}. To see one, use <code>policyloop show ${run} --game ${shown.length + 1}</code></p>`}`;
 }
 
-const placeOf = ({ iteration, candidate }: { readonly iteration: number; readonly candidate: number }) =>
+const gameKey = ({ iteration, candidate }: { readonly iteration: number; readonly candidate: number }) =>
   `${iteration}/${candidate}`;
 
 function transcript(game: GameRecord, calls: readonly CallRecord[]): Content {
   const { episode, last, length, score, turns } = game;
-  const unclear = turns.filter(({ valid }) => valid === false).length;
+  const unclearCount = turns.filter(({ valid }) => valid === false).length;
   // If a turn has two calls, the later one counts: it was made after resuming.
-  const callOf = new Map(calls.map((call) => [call.attempt, call]));
+  const callByAttempt = new Map(calls.map((call) => [call.attempt, call]));
   return html`<details class="proposal" id="game-${episode + 1}">
 <summary><span class="where">${episode + 1}</span>
 <span class="score">${formatReturn(score ?? game.return)}</span>
-<span class="chips">${endChip(game)}${unclear > 0 && html`<span class="chip warn">${formatCount(unclear)} unclear</span>`}</span>
+<span class="chips">${endChip(game)}${unclearCount > 0 && html`<span class="chip warn">${formatCount(unclearCount)} unclear</span>`}</span>
 <span class="reason">${plural(length, 'step')}: ${excerpt(last)}</span></summary>
 <div class="attempts">
 <p class="evaluated">Seed ${game.seed}, return <b>${formatReturn(game.return)}</b>${score !== undefined && html`, score <b>${formatReturn(score)}</b>${typeof game.maxScore === 'number' && html` of ${formatReturn(game.maxScore)}`}`}</p>
-${turns.map((turn, i) => turnEntry(turn, i, callOf.get(i)))}
+${turns.map((turn, i) => turnEntry(turn, i, callByAttempt.get(i)))}
 <article><h3>End</h3>${preformatted(last)}</article>
 </div>
 </details>`;
@@ -165,18 +165,18 @@ export function ending({ lost, truncated, won }: GameRecord): 'won' | 'lost' | '
 function endChip(game: GameRecord): Content | undefined {
   const end = ending(game);
   if (end === 'ended') return undefined;
-  const mark = { won: 'good', lost: 'bad', cut: 'warn' }[end];
-  return html`<span class="chip ${mark}">${end === 'cut' ? 'cut off by a limit' : end}</span>`;
+  const chipClass = { won: 'good', lost: 'bad', cut: 'warn' }[end];
+  return html`<span class="chip ${chipClass}">${end === 'cut' ? 'cut off by a limit' : end}</span>`;
 }
 
 function turnEntry(turn: GameTurn, index: number, call: CallRecord | undefined): Content {
   const { message, reply, reward, valid } = turn;
   const done = actionText(turn);
-  const said = reply !== undefined && reply.trim() !== done ? reply : undefined;
+  const shownReply = reply !== undefined && reply.trim() !== done ? reply : undefined;
   return html`<article>
 <h3>Turn ${index + 1} ${reward !== 0 && html`<span class="chip ${reward > 0 ? 'good' : 'bad'}">${reward > 0 ? '+' : ''}${formatNumber(reward)}</span>`}${valid === false && html`<span class="chip warn">names no action</span>`}</h3>
 ${preformatted(message)}
-${said !== undefined && html`<h4>Reply</h4>${said === '' ? html`<p class="muted">(empty)</p>` : preformatted(said)}`}
+${shownReply !== undefined && html`<h4>Reply</h4>${shownReply === '' ? html`<p class="muted">(empty)</p>` : preformatted(shownReply)}`}
 <p class="evaluated">${done === undefined ? html`<span class="muted">No step was taken.</span>` : html`<b>${'>'} ${done}</b>${valid === false && html` <span class="muted">(fallback action)</span>`}`}${call && callText(call)}</p>
 </article>`;
 }

@@ -48,14 +48,14 @@ export function playResult(path: string, cwd: string): PlayResult {
 
 export function playText(result: PlayResult, cwd: string): string {
   const { caps, games, maxScore, meanScore, of, returnCi95, scoreCi95, usage } = result;
-  const played = games === of ? plural(games, 'game') : `${games} of ${plural(of, 'game')}`;
+  const gamesText = games === of ? plural(games, 'game') : `${games} of ${plural(of, 'game')}`;
   const [ended, reason] = [headlineOf(result), describeReason(result)];
-  const who = result.player === 'model' ? result.model : result.player;
+  const playerName = result.player === 'model' ? result.model : result.player;
   const lines = [
-    `${styleText('bold', ended)}: ${played} of ${result.environment} by ${who}`,
+    `${styleText('bold', ended)}: ${gamesText} of ${result.environment} by ${playerName}`,
     ...(reason === ended ? [] : [`reason      ${reason}`]),
-    ...(meanScore === null ? [] : [`score       ${average(meanScore, scoreCi95, ofMost(maxScore))}`]),
-    `return      ${average(result.meanReturn, returnCi95)}`,
+    ...(meanScore === null ? [] : [`score       ${meanText(meanScore, scoreCi95, ofMaximum(maxScore))}`]),
+    `return      ${meanText(result.meanReturn, returnCi95)}`,
     ...(result.won === null ? [] : [`won         ${percent(result.won)}, lost ${percent(result.lost ?? 0)}`]),
     ...(result.meanLength === null
       ? []
@@ -76,12 +76,12 @@ export function playText(result: PlayResult, cwd: string): string {
 }
 
 /** Formats a mean, with its 95% interval if there is one. @param most text to append to the mean, e.g. ` of 5` */
-function average(value: number | null, interval: readonly [number, number] | null, most = ''): string {
+function meanText(value: number | null, interval: readonly [number, number] | null, most = ''): string {
   if (value === null) return '–';
   return `${formatReturn(value)}${most}${interval === null ? '' : `  95 % interval ${formatInterval(interval)}`}`;
 }
 
-const ofMost = (most: number | null) => (most === null ? '' : ` of ${formatReturn(most)}`);
+const ofMaximum = (most: number | null) => (most === null ? '' : ` of ${formatReturn(most)}`);
 
 export const percent = (share: number): string => `${Number((100 * share).toFixed(1))} %`;
 
@@ -120,11 +120,11 @@ export function playMeans(games: readonly GameRecord[]): Pick<PlayFigures, 'mean
 
 export function playFigures(games: readonly GameRecord[]): PlayFigures {
   const returns = summarize(games.map((game) => game.return));
-  const scored = games.flatMap(({ score }) => score ?? []);
-  const most = games.flatMap(({ maxScore }) => maxScore ?? []);
+  const scores = games.flatMap(({ score }) => score ?? []);
+  const maxScores = games.flatMap(({ maxScore }) => maxScore ?? []);
   // If all maximum scores are known and no score is negative, assume that scores range from 0 to the highest maximum.
-  const isBounded = most.length === games.length && scored.every((score) => score >= 0);
-  const score = summarize(scored, isBounded ? [0, largest(most)] : realLine);
+  const isBounded = maxScores.length === games.length && scores.every((score) => score >= 0);
+  const score = summarize(scores, isBounded ? [0, largest(maxScores)] : realLine);
   const share = (of: (game: GameRecord) => boolean | undefined) => {
     const known = games.map(of).filter((value) => value !== undefined);
     return known.length === 0 ? null : known.filter(Boolean).length / known.length;
@@ -136,7 +136,7 @@ export function playFigures(games: readonly GameRecord[]): PlayFigures {
     returnCi95: returns?.meanInterval ?? null,
     meanScore: score?.mean ?? null,
     scoreCi95: score?.meanInterval ?? null,
-    maxScore: most.length === 0 ? null : mean(most),
+    maxScore: maxScores.length === 0 ? null : mean(maxScores),
     won: share(({ won }) => won),
     lost: share(({ lost }) => lost),
     meanLength: games.length === 0 ? null : mean(games.map(({ length }) => length)),

@@ -49,7 +49,7 @@ export async function setUpPlay(
 ): Promise<PlaySetup> {
   const { environment, episodes, maxSteps, player, policy, seed } = config;
   const { options } = environment;
-  const counted = player === 'model' ? countedModel(config) : undefined;
+  const counted = player === 'model' ? usageModel(config) : undefined;
   const parallel = Math.min(config.parallel, episodes);
   const arena = await openArena(environment, parallel, env);
   try {
@@ -61,11 +61,11 @@ export async function setUpPlay(
       options,
       maxSteps,
       prompts: policy.prompts,
-      reading: replyFormatOf(policy.act),
+      replyFormat: replyFormatOf(policy.act),
       field: 'policy.prompts',
     });
     const model = player === 'model' ? (own ?? (await openModel(config, env))) : undefined;
-    if (model !== undefined) requireWays(config, arena, agent, model);
+    if (model !== undefined) requireSupport(config, arena, agent, model);
     const modules = modulesOf(config);
     const hashes = modules.length === 0 ? undefined : hashModules(modules);
     return {
@@ -105,8 +105,8 @@ async function openArena(
 }
 
 /** Returns the model whose usage counts; in a replay, the model of the recorded agent run. */
-function countedModel({ model }: PlayConfig): PlayModelConfig {
-  return model!.provider === 'replayed' ? countedModel(recordedConfig(model!.run)) : model!;
+function usageModel({ model }: PlayConfig): PlayModelConfig {
+  return model!.provider === 'replayed' ? usageModel(recordedConfig(model!.run)) : model!;
 }
 
 /** Reads the config of a recorded agent run. @throws UserError if the directory contains no agent run by a model */
@@ -142,13 +142,13 @@ const withBatch = (model: PlayModelConfig, parallel: number): PlayModelConfig =>
 
 const maxInBatch = 64;
 
-export function callsAtOnce({ model, parallel }: PlayConfig): number {
+export function callConcurrency({ model, parallel }: PlayConfig): number {
   if (model === undefined) return 1;
   return 'concurrency' in model ? model.concurrency : parallel;
 }
 
 /** @throws UserError if the model or environment doesn't support `policy.act` or `policy.fallback` */
-function requireWays(
+function requireSupport(
   { policy, environment: { id } }: PlayConfig,
   { batch }: Arena,
   agent: Agent,

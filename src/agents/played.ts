@@ -42,16 +42,16 @@ function gameText(game: GameRecord): string {
   const lines = turns.flatMap((turn) => {
     const { message, reply, reward } = turn;
     const done = actionText(turn);
-    const said =
+    const replyLines =
       reply !== undefined && reply.trim() !== done ? [`  reply: ${reply.replace(/\s+/g, ' ')}`] : [];
-    const earned = reward === 0 ? '' : `    reward ${formatReturn(reward)}`;
-    return [message, ...said, `> ${done ?? '(no action)'}${earned}`, ''];
+    const rewardText = reward === 0 ? '' : `    reward ${formatReturn(reward)}`;
+    return [message, ...replyLines, `> ${done ?? '(no action)'}${rewardText}`, ''];
   });
   const head = `game ${episode + 1}, seed ${seed}`;
-  const points = score === undefined ? '' : `, score ${formatReturn(score)}`;
+  const scoreText = score === undefined ? '' : `, score ${formatReturn(score)}`;
   const end = ending(game);
   return [
     ...[head, '', ...lines, last, ''],
-    `${end === 'cut' ? 'cut off' : end} after ${plural(length, 'step')}: return ${formatReturn(game.return)}${points}`,
+    `${end === 'cut' ? 'cut off' : end} after ${plural(length, 'step')}: return ${formatReturn(game.return)}${scoreText}`,
   ].join('\n');
 }

@@ -64,23 +64,23 @@ export async function playGames<R extends Reply>(
 ): Promise<readonly Game<R>[]> {
   const { batch } = setting.arena;
   const games: RunningGame<R>[] = [];
-  for (let first = 0; first < seeds.length; first += batch.slots) {
-    const started = seeds.slice(first, first + batch.slots);
-    const observations = await batch.reset(started.map(({ start }) => start));
-    const wave = started.map(
+  for (let first = 0; first < seeds.length; first += batch.slotCount) {
+    const waveSeeds = seeds.slice(first, first + batch.slotCount);
+    const observations = await batch.reset(waveSeeds.map(({ start }) => start));
+    const wave = waveSeeds.map(
       ({ sampling }, slot) => new RunningGame(setting, slot, first + slot, sampling, observations[slot]!),
     );
     let running = wave;
     while (running.length > 0) {
       const replies = await setting.speaker.reply(running.map((game) => game.conversation()));
       if (replies === undefined) return games.map((game) => game.result());
-      const acting = running.flatMap((game, i) => {
+      const actingGames = running.flatMap((game, i) => {
         const action = game.take(replies[i]!);
         return action === undefined ? [] : [{ game, action }];
       });
-      const moves = acting.map(({ game, action }) => ({ slot: game.slot, action }));
+      const moves = actingGames.map(({ game, action }) => ({ slot: game.slot, action }));
       const steps = moves.length === 0 ? [] : await batch.step(moves);
-      for (const [i, { game, action }] of acting.entries()) game.stepped(action, steps[i]!);
+      for (const [i, { game, action }] of actingGames.entries()) game.stepped(action, steps[i]!);
       running = running.filter((game) => !game.ended);
     }
     append(games, wave);
@@ -135,7 +135,7 @@ class RunningGame<R extends Reply> {
     return {
       system: this.#system(before),
       before,
-      whole: before.length === turn,
+      isComplete: before.length === turn,
       message: this.#message,
       // `GenerateOptions` requires seeds below 2^31.
       seed: deriveSeeds(this.#seed, [0, turn], 1)[0]! >>> 1,
@@ -149,11 +149,11 @@ class RunningGame<R extends Reply> {
   take(reply: R): Action | undefined {
     const { agent, asks = 2, fallback } = this.#setting;
     const message = this.#message;
-    const named = agent.extractAction(reply.text, this.#choices);
-    const valid = named !== undefined;
+    const namedAction = agent.extractAction(reply.text, this.#choices);
+    const valid = namedAction !== undefined;
     this.#unclear = valid ? 0 : this.#unclear + 1;
     const isAsked = !valid && fallback === 'ask-again' && this.#unclear <= asks;
-    const action = named ?? (isAsked ? undefined : this.#fallback());
+    const action = namedAction ?? (isAsked ? undefined : this.#fallback());
     if (action !== undefined) {
       this.#said = { message, reply, valid };
       return action;
@@ -183,8 +183,8 @@ class RunningGame<R extends Reply> {
     const info = arena.batch.info?.(this.slot);
     this.#info = info;
     this.#choices = agent.choices(info);
-    const moment: TurnContext = { choices: this.#choices, info, steps: this.#steps, reward };
-    this.#message = agent.formatObservation(observation, moment);
+    const turnContext: TurnContext = { choices: this.#choices, info, steps: this.#steps, reward };
+    this.#message = agent.formatObservation(observation, turnContext);
   }
 
   /** Returns the system prompt; includes the objective if the first turn, which states it, is no longer shown. */
@@ -268,7 +268,7 @@ export function localArena(environments: readonly Environment[]): Arena {
     actionSpace,
     ...(maxSteps !== undefined && { maxSteps }),
     batch: {
-      slots: environments.length,
+      slotCount: environments.length,
       reset: async (seeds) => seeds.map((seed, slot) => environments[slot]!.reset(seed)),
       step: async (moves) => moves.map(({ slot, action }) => environments[slot]!.step(action)),
       ...(info && { info: (slot) => environments[slot]!.info!() }),

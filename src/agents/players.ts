@@ -16,7 +16,7 @@ export interface Player<R extends Reply = Reply>
 
 /** Creates the player with this name, which must not be `model`. */
 export const createPlayer = (name: PlayConfig['player'], agent: Agent, arena: Arena): Player =>
-  name === 'expert' ? expertPlayer(agent, arena) : carelessPlayer(agent, name === 'first' ? name : 'random');
+  name === 'expert' ? expertPlayer(agent, arena) : fallbackPlayer(agent, name === 'first' ? name : 'random');
 
 /** Plays the winning commands of each game. */
 function expertPlayer(agent: Agent, { batch }: Arena): Player {
@@ -39,7 +39,7 @@ function expertPlayer(agent: Agent, { batch }: Arena): Player {
 }
 
 /** Always takes a random action, or always the first one. */
-function carelessPlayer(agent: Agent, fallback: 'random' | 'first'): Player {
+function fallbackPlayer(agent: Agent, fallback: 'random' | 'first'): Player {
   return {
     fallback,
     asks: 0,
@@ -69,12 +69,12 @@ export async function requirePlayer(
   const isListed = (listedChoices(actionSpace, undefined, batch.info?.(0))?.length ?? 0) > 0;
   const isBounded =
     actionSpace.kind === 'box' && [...actionSpace.low, ...actionSpace.high].every(Number.isFinite);
-  const careless: readonly string[] = isListed ? ['random', 'first'] : isBounded ? ['random'] : [];
+  const simplePlayers: readonly string[] = isListed ? ['random', 'first'] : isBounded ? ['random'] : [];
   if (player === 'expert') {
     const gold = await batch.gold?.(0);
     if (gold === undefined || gold.length === 0)
-      reject(`the winning commands of ${id} are unknown`, careless);
-  } else if (!careless.includes(player)) {
-    reject(`the actions of ${id} can't be listed`, careless);
+      reject(`the winning commands of ${id} are unknown`, simplePlayers);
+  } else if (!simplePlayers.includes(player)) {
+    reject(`the actions of ${id} can't be listed`, simplePlayers);
   }
 }

@@ -28,7 +28,7 @@ export interface AgentOptions {
   readonly maxSteps: number;
   /** Name of a built-in set, path of a folder, or `plain`; the default depends on the environment. */
   readonly prompts?: string | undefined;
-  readonly reading: ReplyFormat;
+  readonly replyFormat: ReplyFormat;
   readonly field: string;
 }
 
@@ -37,14 +37,14 @@ const fileNames = ['system', 'observation', 'ask-again'] as const;
 
 /** Opens the agent of a prompt set. @throws UserError if the set is missing, invalid or for another environment */
 export function openAgent(given: AgentOptions): PromptedAgent {
-  const { environment, options, reading } = given;
+  const { environment, options, replyFormat } = given;
   const view = viewOf(environment.id, options);
   const set = given.prompts ?? defaultSet(environment, view);
-  if (set === plainSet) return { ...genericAgent(environment, reading), hash: '' };
+  if (set === plainSet) return { ...genericAgent(environment, replyFormat), hash: '' };
   const templates = openTemplates(set, given, view);
   const { actionSpace, observationSpace, maxSteps = Number.POSITIVE_INFINITY } = environment;
   const stepLimit = Math.min(maxSteps, given.maxSteps);
-  const common = { json: reading === 'json', vector: vectorOf(actionSpace) };
+  const common = { json: replyFormat === 'json', vector: vectorOf(actionSpace) };
   const choices = (info?: TextInfo) => listedChoices(actionSpace, view?.words, info);
   const actionsOf = (listed: readonly Choice[] | undefined) => listed?.map(({ text }) => ({ text })) ?? null;
   const system = (objective: string | null) =>
@@ -75,7 +75,7 @@ export function openAgent(given: AgentOptions): PromptedAgent {
         actions: actionsOf(now),
         state: view?.state(observation) ?? {},
       } satisfies ObservationContext & { state: Facts }),
-    extractAction: (reply, now = choices()) => readAction(reply, actionSpace, now, reading),
+    extractAction: (reply, now = choices()) => readAction(reply, actionSpace, now, replyFormat),
     askAgain: (now) => templates.askAgain({ ...common, actions: actionsOf(now) } satisfies AskAgainContext),
   };
 }
@@ -111,12 +111,12 @@ function openTemplates(set: string, given: AgentOptions, view: EnvironmentView |
     samplesOf(observationSchema, { state }),
     samplesOf(askAgainSchema),
   ];
-  const wanted = samples.map((own, i) => {
+  const requestedTemplates = samples.map((own, i) => {
     const file = fileOfSet(folder, fileNames[i]!, fileNames, given.field, join('agents', 'generic'));
     return { file, samples: own };
   });
-  const { hash, render } = loadTemplates(wanted, [join(packageRoot(), 'prompts'), agents, folder]);
-  const [system, observation, askAgain] = render;
+  const { hash, renderers } = loadTemplates(requestedTemplates, [join(packageRoot(), 'prompts'), agents, folder]);
+  const [system, observation, askAgain] = renderers;
   return { facts, system: system!, observation: observation!, askAgain: askAgain!, hash };
 }
 

@@ -17,11 +17,11 @@ export function readAction(
   reply: string,
   space: Space,
   choices: readonly Choice[] | undefined,
-  reading: ReplyFormat,
+  replyFormat: ReplyFormat,
 ): Action | undefined {
-  const { text, unclosedThinking } = answerText(reply);
-  if (unclosedThinking) return undefined;
-  return reading === 'text' ? lastAction(text, space, choices) : jsonAction(text, space, choices);
+  const { text, hasUnclosedThinking } = answerText(reply);
+  if (hasUnclosedThinking) return undefined;
+  return replyFormat === 'text' ? lastAction(text, space, choices) : jsonAction(text, space, choices);
 }
 
 const numberPattern = /-?\d+(?:\.\d+)?/g;
@@ -30,12 +30,12 @@ function lastAction(reply: string, space: Space, choices: readonly Choice[] | un
   if (space.kind === 'text') return choices === undefined ? lastLine(reply) : lastChoice(reply, choices);
   const numbers = (reply.match(numberPattern) ?? []).map(Number);
   if (space.kind === 'discrete') {
-    const named = choices?.some(({ text, action }) => text !== String(action));
-    if (!named) return numbers.findLast((value) => isValidAction(value, space));
+    const areNamed = choices?.some(({ text, action }) => text !== String(action));
+    if (!areNamed) return numbers.findLast((value) => isValidAction(value, space));
     // A number among other words can mean anything; a number on its own names an action.
-    const alone = /^\W*\d+\W*$/.test(reply) ? numbers[0] : undefined;
+    const sole = /^\W*\d+\W*$/.test(reply) ? numbers[0] : undefined;
     return (
-      lastChoice(reply, choices!) ?? (alone !== undefined && isValidAction(alone, space) ? alone : undefined)
+      lastChoice(reply, choices!) ?? (sole !== undefined && isValidAction(sole, space) ? sole : undefined)
     );
   }
   const { length } = space.kind === 'box' ? space.low : space.spaces;
@@ -89,8 +89,8 @@ const actionMember = /"action"\s*:\s*("(?:[^"\\]|\\.)*"|\[[^[\]]*\]|-?\d[\d.eE+-
 function jsonAction(reply: string, space: Space, choices: readonly Choice[] | undefined): Action | undefined {
   const value = jsonIn([...reply.matchAll(actionMember)].at(-1)?.[1] ?? '');
   if (typeof value === 'string') {
-    const named = choices?.find(({ text }) => normalize(text) === normalize(value));
-    if (named !== undefined) return named.action;
+    const namedChoice = choices?.find(({ text }) => normalize(text) === normalize(value));
+    if (namedChoice !== undefined) return namedChoice.action;
     if (space.kind === 'text') return choices === undefined && value.trim() !== '' ? value.trim() : undefined;
     const asNumber = value.trim() === '' ? Number.NaN : Number(value);
     return isValidAction(asNumber, space) ? asNumber : undefined;
@@ -118,11 +118,11 @@ export function listedChoices(
 ): readonly Choice[] | undefined {
   switch (space.kind) {
     case 'discrete':
-      return members(space).map((action, i) => ({ text: words?.[i] ?? String(action), action }));
+      return actionsIn(space).map((action, i) => ({ text: words?.[i] ?? String(action), action }));
     case 'tuple': {
       if (space.spaces.reduce((product, { n }) => product * n, 1) > maxCombinations) return undefined;
       const combined = space.spaces.reduce<readonly (readonly number[])[]>(
-        (found, part) => found.flatMap((before) => members(part).map((value) => [...before, value])),
+        (found, part) => found.flatMap((before) => actionsIn(part).map((value) => [...before, value])),
         [[]],
       );
       return combined.map((action) => ({ text: action.join(', '), action }));
@@ -134,5 +134,5 @@ export function listedChoices(
   }
 }
 
-const members = ({ n, start = 0 }: DiscreteSpace): readonly number[] =>
+const actionsIn = ({ n, start = 0 }: DiscreteSpace): readonly number[] =>
   Array.from({ length: n }, (_, i) => start + i);

@@ -34,7 +34,7 @@ interface PlayArguments extends Pick<ScheduleArguments, 'json' | 'quiet' | 'open
 }
 
 /** Plays the games that a config describes. @returns the exit code */
-export async function playConfig(
+export async function runPlay(
   args: PlayArguments & {
     readonly config: string;
     readonly runDir?: string | undefined;
@@ -54,7 +54,7 @@ export async function playConfig(
       manifest: playManifest(setup, basename(place), context.now()),
       now: context.now,
     });
-    return finish(setup, directory, args, context);
+    return playAndReport(setup, directory, args, context);
   });
 }
 
@@ -66,13 +66,13 @@ export async function resumePlay(
   const path = findRun(args.run, { cwd: context.cwd, runsDir: args.runsDir });
   if (isLocked(join(path, runFiles.lock))) throw alreadyRunningError(path);
   const file = requireConfig(join(path, runFiles.config));
-  const was = loadPlayConfig(file, [], context.cwd, true).config;
+  const originalConfig = loadPlayConfig(file, [], context.cwd, true).config;
   const loaded = loadPlayConfig(file, args.overrides, context.cwd, true);
-  rejectDifferences(was, loaded.config, 'play');
+  rejectDifferences(originalConfig, loaded.config, 'play');
   const manifest = readManifest(path);
   const { iterations, reason } = manifest;
   const isLimited = reason?.kind === 'limit';
-  const sameLimits = JSON.stringify(was.limits) === JSON.stringify(loaded.config.limits);
+  const sameLimits = JSON.stringify(originalConfig.limits) === JSON.stringify(loaded.config.limits);
   const isComplete = isLimited ? sameLimits : loaded.config.episodes <= iterations.done;
   if (manifest.status === 'completed' && isComplete) {
     if (await finishKilledRun(path, context.now, () => undefined)) return report(path, args, context);
@@ -92,7 +92,7 @@ export async function resumePlay(
     await openModel(setup, context);
     const directory = resumeRunDirectory(path, context.now);
     replaceFile(file, playYaml(loaded.config));
-    return finish(setup, directory, args, context);
+    return playAndReport(setup, directory, args, context);
   });
 }
 
@@ -107,15 +107,15 @@ async function openModel(setup: PlaySetup, { note }: CommandContext): Promise<vo
     const info = arena.batch.info?.(0);
     const message = agent.formatObservation(observation!, { choices: agent.choices(info), info, steps: 0 });
     const turns = 1 + Math.min(config.policy.history, config.maxSteps);
-    const tokens = (text: string) => estimatePromptTokens([{ content: text }]);
-    const fullPrompt = tokens(agent.systemPrompt()) + 2 * turns * tokens(message);
-    model.expect(config.policy.historyTokens ?? Math.min(fullPrompt, maxExpectedTokens));
+    const countTokens = (text: string) => estimatePromptTokens([{ content: text }]);
+    const fullPromptTokens = countTokens(agent.systemPrompt()) + 2 * turns * countTokens(message);
+    model.expect(config.policy.historyTokens ?? Math.min(fullPromptTokens, maxExpectedTokens));
   }
   const description = await model.open?.();
   if (description !== undefined) note(description);
 }
 
-async function finish(
+async function playAndReport(
   setup: PlaySetup,
   directory: RunDirectory,
   args: PlayArguments,

@@ -19,7 +19,7 @@ export interface Conversation<R extends Reply = Reply> {
   /** The earlier exchanges that are shown to the model. */
   readonly before: readonly Exchange<R>[];
   /** True if `before` is the whole conversation so far. */
-  readonly whole: boolean;
+  readonly isComplete: boolean;
   readonly message: string;
   readonly seed: number;
   readonly choices: readonly Choice[] | undefined;

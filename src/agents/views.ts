@@ -19,14 +19,14 @@ export interface EnvironmentView {
 
 const stands = ['R', 'G', 'Y', 'B'] as const;
 
-const cell = (columns: number) => (observation: Observation) => {
+const cellFacts = (columns: number) => (observation: Observation) => {
   const state = Number(observation);
   return { row: Math.floor(state / columns), column: state % columns };
 };
 
 const numbersOf = (observation: Observation) => observation as readonly number[];
 
-function cartPole(observation: Observation): Facts {
+function cartPoleFacts(observation: Observation): Facts {
   const numbers = numbersOf(observation);
   const [position, velocity, angle, angularVelocity] = numbers.map((value) => value.toFixed(3));
   return {
@@ -38,7 +38,7 @@ function cartPole(observation: Observation): Facts {
   };
 }
 
-function taxi(observation: Observation): Facts {
+function taxiFacts(observation: Observation): Facts {
   const state = Number(observation);
   const passenger = Math.floor(state / 4) % 5;
   return {
@@ -49,7 +49,7 @@ function taxi(observation: Observation): Facts {
   };
 }
 
-function blackjack(observation: Observation): Facts {
+function blackjackFacts(observation: Observation): Facts {
   const [sum, dealer, usable] = numbersOf(observation);
   return {
     sum: sum!,
@@ -64,31 +64,31 @@ const views: Readonly<Record<string, (facts: Facts) => EnvironmentView>> = {
     sets: ['cartpole', 'cartpole-short'],
     words: ['left', 'right'],
     sample: [0, 0, 0, 0],
-    state: cartPole,
+    state: cartPoleFacts,
   }),
   FrozenLake: ({ columns }) => ({
     sets: ['frozenlake'],
     words: ['left', 'down', 'right', 'up'],
     sample: 0,
-    state: cell(Number(columns)),
+    state: cellFacts(Number(columns)),
   }),
   Blackjack: () => ({
     sets: ['blackjack', 'blackjack-short'],
     words: ['stick', 'hit'],
     sample: [4, 1, 0],
-    state: blackjack,
+    state: blackjackFacts,
   }),
   Taxi: () => ({
     sets: ['taxi'],
     words: ['south', 'north', 'east', 'west', 'pick up', 'drop off'],
     sample: 0,
-    state: taxi,
+    state: taxiFacts,
   }),
   CliffWalking: () => ({
     sets: ['cliffwalking'],
     words: ['up', 'right', 'down', 'left'],
     sample: 36,
-    state: cell(12),
+    state: cellFacts(12),
   }),
 };
 

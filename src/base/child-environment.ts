@@ -22,10 +22,10 @@ const passVariable = 'POLICYLOOP_PASS_ENV';
 export function childEnvironment(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Record<string, string | undefined> {
-  const asked = (env[passVariable] ?? '').split(',').map((name) => name.trim());
+  const passedNames = (env[passVariable] ?? '').split(',').map((name) => name.trim());
   const isPassed = (name: string) => {
     const upper = name.toUpperCase();
-    if (asked.includes(name)) return true;
+    if (passedNames.includes(name)) return true;
     return (
       !secretPattern.test(upper) &&
       (allowedNames.has(upper) || allowedPrefixes.some((begin) => upper.startsWith(begin)))

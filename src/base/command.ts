@@ -4,15 +4,15 @@ import type { CommandContext } from './context.js';
 
 type CamelCase<K> = K extends `${infer Head}-${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : K;
 
-type Unchanging<V> = V extends readonly (infer E)[] ? readonly E[] : V;
+type ReadonlyIfArray<V> = V extends readonly (infer E)[] ? readonly E[] : V;
 
-type Declared<Options> = Options extends (y: never) => Argv<infer T> ? T : never;
+type DeclaredArguments<Options> = Options extends (y: never) => Argv<infer T> ? T : never;
 
 /** The arguments that `options` declares, e.g. `runDir` for `--run-dir`; optional if they may be undefined. */
-export type Arguments<Options, T = Declared<Options>> = {
-  readonly [K in keyof T as undefined extends T[K] ? never : CamelCase<K>]: Unchanging<T[K]>;
+export type Arguments<Options, T = DeclaredArguments<Options>> = {
+  readonly [K in keyof T as undefined extends T[K] ? never : CamelCase<K>]: ReadonlyIfArray<T[K]>;
 } & {
-  readonly [K in keyof T as undefined extends T[K] ? CamelCase<K> : never]?: Unchanging<T[K]>;
+  readonly [K in keyof T as undefined extends T[K] ? CamelCase<K> : never]?: ReadonlyIfArray<T[K]>;
 };
 
 /** Exported by each file in `commands/`. `cli.ts` loads only the command that runs, so `--help` is fast. */
@@ -22,7 +22,7 @@ export interface Command<T> {
   /** @returns the exit code */
   execute(args: Arguments<unknown, T>, context: CommandContext): number | Promise<number>;
   /** Message after the first Ctrl-C, which asks the command to finish; omitted if Ctrl-C ends the command at once. */
-  readonly finishing?: string;
+  readonly finishingText?: string;
 }
 
 /** A line of `--help`: a command's signature and description, and a function that loads it. */

@@ -1,5 +1,5 @@
 import { relative } from 'node:path';
-import { FailedWork, UserError } from './errors.js';
+import { WorkError, UserError } from './errors.js';
 
 /** A command's access to the outside world: output, input, clocks, environment variables and Ctrl-C. */
 export interface CommandContext {
@@ -35,7 +35,7 @@ export function exitCodeOf(status: string): number {
 
 /** Exit code of a command that threw. */
 export const exitCodeOfError = (error: unknown): number =>
-  error instanceof UserError && !(error instanceof FailedWork) ? exitCodes.usage : exitCodes.failure;
+  error instanceof UserError && !(error instanceof WorkError) ? exitCodes.usage : exitCodes.failure;
 
 /** @throws UserError unless the option's value is undefined, or a whole number of at least `minimum` */
 export function requireCount<T extends number | undefined>(option: string, value: T, minimum: number): T {

@@ -93,7 +93,7 @@ export class UserError extends Error {
 }
 
 /** Work that failed although the command was used correctly; the CLI exits with code 1. */
-export class FailedWork extends UserError {}
+export class WorkError extends UserError {}
 
 /** Applies a change to every string value in plain data. */
 function mapText<T>(value: T, change: (text: string) => string): T;
@@ -117,26 +117,26 @@ export function formatProblem(problem: Problem): string {
   const isShown = problem.file?.startsWith(`override ${problem.field}=`) === true;
   const field = problem.field === undefined || isShown ? '' : `${problem.field}: `;
   const lines = [`${place === '' ? '' : `${place}: `}${field}${safeLines(problem.message)}`];
-  const meant = near && `did you mean ${near.includes('`') ? near : `\`${near}\``}?`;
-  const hints = [meant, hint && (meant ? `Otherwise, ${hint}` : hint)].filter(Boolean).join(' ');
+  const suggestion = near && `did you mean ${near.includes('`') ? near : `\`${near}\``}?`;
+  const hints = [suggestion, hint && (suggestion ? `Otherwise, ${hint}` : hint)].filter(Boolean).join(' ');
   if (hints !== '') lines.push(`  hint: ${hints}`);
-  if (problem.value !== undefined && !isShown) lines.push(`  got: ${shorten(printValue(problem.value))}`);
+  if (problem.value !== undefined && !isShown) lines.push(`  got: ${shorten(valueText(problem.value))}`);
   if (near === undefined && alternatives.length > 0)
     lines.push(
-      `  ${alternatives.length === 1 ? 'expected' : 'one of'}: ${beginning(alternatives.map(safeLine))}`,
+      `  ${alternatives.length === 1 ? 'expected' : 'one of'}: ${firstItems(alternatives.map(safeLine))}`,
     );
   return safeText(lines.join('\n'));
 }
 
 /** Lists the first items, up to about two lines, and says how many more there are. */
-function beginning(items: readonly string[]): string {
+function firstItems(items: readonly string[]): string {
   const shown = items.filter((_, i) => i === 0 || items.slice(0, i + 1).join(', ').length <= 200);
   const more = items.length - shown.length;
   return shorten(shown.join(', '), 400) + (more === 0 ? '' : `, and ${more} more`);
 }
 
 /** The value as JSON, if possible. */
-function printValue(value: unknown): string {
+function valueText(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'bigint') return String(value);
   try {
     return (
@@ -159,8 +159,8 @@ export function closestMatch(name: string, alternatives: readonly string[]): str
   let bestDistance = Number.POSITIVE_INFINITY;
   for (const alternative of alternatives) {
     const candidate = alternative.toLowerCase();
-    const begins = wanted.length > 2 && candidate.startsWith(wanted);
-    const d = begins ? 0.5 : distance(wanted, candidate);
+    const isPrefix = wanted.length > 2 && candidate.startsWith(wanted);
+    const d = isPrefix ? 0.5 : distance(wanted, candidate);
     if (d < bestDistance) [best, bestDistance] = [alternative, d];
   }
   return bestDistance <= Math.max(2, Math.floor(wanted.length * 0.4)) ? best : undefined;

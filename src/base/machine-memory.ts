@@ -5,20 +5,20 @@ import process from 'node:process';
 /** In bytes. */
 export interface MachineMemory {
   readonly total: number;
-  readonly free: number;
+  readonly freeBytes: number;
 }
 
 /** Memory of this machine, or of the container if its limit is lower. */
 export function machineMemory(): MachineMemory {
   const installed = totalmem();
   const limit = process.constrainedMemory();
-  if (!(limit > 0 && limit < installed)) return { total: installed, free: process.availableMemory() };
+  if (!(limit > 0 && limit < installed)) return { total: installed, freeBytes: process.availableMemory() };
   // A container counts cached files as used memory, but the system frees them on demand.
-  return { total: limit, free: Math.min(limit, process.availableMemory() + cachedFiles()) };
+  return { total: limit, freeBytes: Math.min(limit, process.availableMemory() + cachedFileBytes()) };
 }
 
 /** Bytes of cached files in the container's control group; 0 if unknown. */
-function cachedFiles(): number {
+function cachedFileBytes(): number {
   try {
     const text = readFileSync('/sys/fs/cgroup/memory.stat', 'utf8');
     return ['inactive_file', 'active_file'].reduce(

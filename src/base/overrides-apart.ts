@@ -26,22 +26,22 @@ export function splitOverrides(given: readonly string[]): {
  * Moves overrides before the options, so that no option takes them as values: `--baseline random iterations=50` becomes
  * `iterations=50 --baseline random`. An option with a single value keeps it, as in `--out a=b`.
  */
-export function separateOverrides(
+export function moveOverridesFirst(
   args: readonly string[],
   declared: Pick<DeclaredOptions, 'array' | 'boolean'>,
 ): string[] {
   const end = args.includes('--') ? args.indexOf('--') : args.length;
   const [free, options, overrides]: [string[], string[], string[]] = [[], [], []];
-  let taken: 'none' | 'one' | 'all' = 'none';
+  let expectedValues: 'none' | 'one' | 'all' = 'none';
   for (const [i, text] of args.slice(0, end).entries()) {
-    if (taken !== 'one' && isOverride(text)) {
+    if (expectedValues !== 'one' && isOverride(text)) {
       overrides.push(text);
       continue;
     }
-    const isOption = taken !== 'one' && /^--?[A-Za-z]/.test(text);
-    (isOption || taken !== 'none' ? options : free).push(text);
-    if (isOption) taken = valuesOf(text, args[i + 1], declared);
-    else if (taken === 'one') taken = 'none';
+    const isOption = expectedValues !== 'one' && /^--?[A-Za-z]/.test(text);
+    (isOption || expectedValues !== 'none' ? options : free).push(text);
+    if (isOption) expectedValues = valueCount(text, args[i + 1], declared);
+    else if (expectedValues === 'one') expectedValues = 'none';
   }
   const rest = splitOverrides(args.slice(end + 1));
   return [
@@ -51,7 +51,7 @@ export function separateOverrides(
 }
 
 /** The number of arguments after an option that are its values. */
-function valuesOf(
+function valueCount(
   option: string,
   next: string | undefined,
   { array, boolean }: Pick<DeclaredOptions, 'array' | 'boolean'>,

@@ -39,7 +39,7 @@ type Output = {
   readonly warnings: number;
 };
 
-export const finishing = 'stopping';
+export const finishingText = 'stopping';
 
 /** Checks a config of a command other than `run`; returns undefined for experiments. */
 export type TrainingConfigCheck = (
@@ -56,26 +56,26 @@ export async function execute(
   const { files, overrides } = splitOverrides(args.configs ?? []);
   const { checkConfig } = await import('../experiment/preflight/check-config.js');
   const progress = createProgress({ quiet: args.json }, context);
-  const checked: Output['configs'][number][] = [];
+  const results: Output['configs'][number][] = [];
   for (const file of files) {
     const config = { file, overrides };
     const findings =
       (await other(config, context)) ?? (await checkConfig(config, args.offline, context, progress));
     progress.close();
-    checked.push({ config: file, findings });
-    if (!args.json) context.print(`${checked.length > 1 ? '\n' : ''}${file}\n${describeFindings(findings)}`);
+    results.push({ config: file, findings });
+    if (!args.json) context.print(`${results.length > 1 ? '\n' : ''}${file}\n${describeFindings(findings)}`);
   }
   if (files.length === 0) {
     const { checkSetup } = await import('../experiment/preflight/setup.js');
     const findings = await checkSetup(context, args.offline);
-    checked.push({ config: null, findings });
+    results.push({ config: null, findings });
     if (!args.json) context.print(describeFindings(findings));
   }
-  const all = checked.flatMap(({ findings }) => findings);
+  const all = results.flatMap(({ findings }) => findings);
   const [errors, warnings] = [errorsIn(all).length, warningsIn(all).length];
   context.print(
     args.json
-      ? JSON.stringify({ configs: checked, errors, warnings } satisfies Output)
+      ? JSON.stringify({ configs: results, errors, warnings } satisfies Output)
       : `\n${plural(errors, 'error')}, ${plural(warnings, 'warning')}`,
   );
   return errors > 0 || (args.strict && warnings > 0) ? exitCodes.usage : 0;

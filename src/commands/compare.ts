@@ -51,9 +51,9 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   requirePage(args, context.cwd);
   const by = args.by === undefined ? undefined : keysOf(args.by);
   const { comparePlays } = await import('../agents/compare-plays.js');
-  const plays = comparePlays(args, context);
-  if (plays !== undefined) {
-    context.print(plays);
+  const playComparison = comparePlays(args, context);
+  if (playComparison !== undefined) {
+    context.print(playComparison);
     return 0;
   }
   const { compareRuns } = await import('../studies/comparison/compare.js');

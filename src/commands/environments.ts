@@ -32,7 +32,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
       ),
     );
   } else {
-    for (const environment of described) context.print(page(environment));
+    for (const environment of described) context.print(detailsText(environment));
   }
   return 0;
 }
@@ -59,7 +59,7 @@ async function describe(id: string, { env }: Pick<CommandContext, 'env'>) {
   };
 }
 
-function page(environment: Awaited<ReturnType<typeof describe>>): string {
+function detailsText(environment: Awaited<ReturnType<typeof describe>>): string {
   const { action, defaults, description, id, maxSteps, note, observation, options } = environment;
   const width = largest(options.map((name) => name.length));
   return [

@@ -61,11 +61,11 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
 
 function readPicture(picture: string, cwd: string): string {
   const file = resolve(cwd, picture);
-  const problem = (message: string, hint?: string) =>
+  const pictureError = (message: string, hint?: string) =>
     new UserError({ field: '--picture', message, value: picture, ...(hint && { hint }) });
-  if (!/\.svg$/i.test(file)) throw problem('must end in .svg');
-  if (!existsSync(dirname(file))) throw problem('the directory does not exist', 'create it first');
+  if (!/\.svg$/i.test(file)) throw pictureError('must end in .svg');
+  if (!existsSync(dirname(file))) throw pictureError('the directory does not exist', 'create it first');
   if (existsSync(file) && !statSync(file).isFile())
-    throw problem("exists and isn't a file", 'choose another path');
+    throw pictureError("exists and isn't a file", 'choose another path');
   return file;
 }

@@ -4,7 +4,7 @@ import type { Argv } from 'yargs';
 import { type Arguments, commonOptions, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
-import { isTaken, writeWhole } from '../base/files/draft.js';
+import { isTaken, writeAtomic } from '../base/files/draft.js';
 import type { ImportedConfig } from '../config/import/import-config.js';
 
 export const options = (y: Argv) =>
@@ -63,5 +63,5 @@ function write(path: string, text: string, { output, force }: Args): void {
       value: output,
       hint: 'choose another file, or add --force to overwrite this one',
     });
-  writeWhole(path, (draft) => writeFileSync(draft, text));
+  writeAtomic(path, (draft) => writeFileSync(draft, text));
 }

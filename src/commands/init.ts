@@ -4,7 +4,7 @@ import type { Argv } from 'yargs';
 import type { Arguments } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
-import { isTaken, writeWhole } from '../base/files/draft.js';
+import { isTaken, writeAtomic } from '../base/files/draft.js';
 import type { ModuleKind } from '../base/modules/user-module.js';
 import { packageRoot } from '../base/package.js';
 import { shellWord } from '../base/text/one-line.js';
@@ -53,9 +53,9 @@ export async function execute(
 ): Promise<number> {
   const place = resolve(context.cwd, file);
   const path = /^[./\\]|:/.test(file) ? file : `./${file}`;
-  const taken = { field: 'file', message: 'already exists', value: file, hint: 'choose another name' };
+  const takenProblem = { field: 'file', message: 'already exists', value: file, hint: 'choose another name' };
   if (kind === 'prompts') {
-    if (isTaken(place)) throw new UserError(taken);
+    if (isTaken(place)) throw new UserError(takenProblem);
     cpSync(join(packageRoot(), 'prompts', 'semantic'), place, { recursive: true });
     context.print(`written: ${file}\n${usageText(kind, path)}`);
     return 0;
@@ -70,11 +70,11 @@ export async function execute(
     });
   }
   requireRunnable(file, 'file');
-  if (isTaken(place)) throw new UserError(taken);
+  if (isTaken(place)) throw new UserError(takenProblem);
   const template = readFileSync(join(packageRoot(), 'templates', `${kind}.js`), 'utf8');
   const named = template.replaceAll(`./${kind}.js`, () => `./${basename(file)}`);
   const text = isCommonJs(place) ? named.replace(/^export default /m, 'module.exports = ') : named;
-  writeWhole(place, (draft) => writeFileSync(draft, text));
+  writeAtomic(place, (draft) => writeFileSync(draft, text));
   context.print(`written: ${file}\n${usageText(kind, path)}`);
   return 0;
 }

@@ -32,7 +32,7 @@ export const options = (y: Argv) =>
     .example('$0 list --runs-dir .', 'runs and training runs in this directory, e.g. in tuned-2/');
 
 /** A run or training run. `number`: accepted by commands in place of the name; shared by the runs of a study. */
-type Listed = { readonly number: number; readonly tags: readonly string[] } & (
+type ListedItem = { readonly number: number; readonly tags: readonly string[] } & (
   | (Omit<Manifest, 'status'> & { readonly name: string; readonly status: Item['status'] })
   | TrainingFigures
 );
@@ -48,33 +48,33 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
     limit: requireCount('--limit', args.limit, 1),
   };
   const { damaged, lines } = linesOf({ cwd, runsDir: args.runsDir });
-  const inside = args.runsDir === commonOptions.runsDir.default ? '' : ` --runs-dir ${args.runsDir}`;
+  const runsDirOption = args.runsDir === commonOptions.runsDir.default ? '' : ` --runs-dir ${args.runsDir}`;
   for (const { item, path } of damaged) {
-    const training = shownPath(path, cwd);
+    const itemPath = shownPath(path, cwd);
     note(
       item.kind === 'training'
-        ? `${training}: its record is damaged; see policyloop show ${training}`
-        : `${item.name}: its manifest is damaged; see policyloop show ${item.name}${inside}`,
+        ? `${itemPath}: its record is damaged; see policyloop show ${itemPath}`
+        : `${item.name}: its manifest is damaged; see policyloop show ${item.name}${runsDirOption}`,
     );
   }
   const asked = usedKeys(selection);
-  const all = lines.flatMap((line) =>
+  const allItems = lines.flatMap((line) =>
     line.places.map((place) => ({ ...place, item: withSettings(place, place.item, asked), line })),
   );
-  const keys = asked.length === 0 ? [] : configKeys(all).keys;
+  const keys = asked.length === 0 ? [] : configKeys(allItems).keys;
   const runs = selectPlaces(
-    all.filter(({ summary }) => summary),
+    allItems.filter(({ summary }) => summary),
     selection,
     keys,
   );
   const trainings = selectPlaces(
-    all.filter(({ training }) => training),
+    allItems.filter(({ training }) => training),
     selection,
     keys,
   );
   if (args.json) {
     const figures = [...runs, ...trainings].map(
-      ({ item: { name, status, tags }, line, ...place }): Listed => {
+      ({ item: { name, status, tags }, line, ...place }): ListedItem => {
         const { number } = line;
         if (place.training) return { ...trainingFigures(place.training, cwd), number, tags };
         return { name, number, ...place.summary!.manifest, status, tags };

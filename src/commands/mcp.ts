@@ -19,7 +19,7 @@ export const options = (y: Argv) =>
     .example('$0 mcp', 'runs, comparisons and checks as tools for an assistant')
     .example('$0 mcp --allow-runs', 'also start experiments, each in its own process');
 
-export const finishing = 'closing the server; its runs continue';
+export const finishingText = 'closing the server; its runs continue';
 
 /** @param load loads the commands that the tools call */
 export async function execute(

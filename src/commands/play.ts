@@ -15,10 +15,10 @@ export const options = (y: Argv) =>
     .example('$0 play agents/cooking player=random episodes=100', 'the random baseline')
     .example('$0 play agents/cooking model.name=qwen3:4b policy.history=8', 'with overrides');
 
-export const finishing =
+export const finishingText =
   'stopping after pending replies (press Ctrl-C again to stop immediately; nothing recorded is lost; continue with policyloop resume)';
 
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
-  const { playConfig } = await import('../agents/run-play.js');
-  return playConfig(args, context);
+  const { runPlay } = await import('../agents/run-play.js');
+  return runPlay(args, context);
 }

@@ -15,18 +15,18 @@ export const options = (y: Argv) =>
     .example('$0 resume buffers/cartpole iterations=200', 'extend it to 200 iterations in total')
     .example('$0 resume buffers/cooking episodes=100', 'the same for an agent run');
 
-export const finishing =
+export const finishingText =
   'finishing pending work (press Ctrl-C again to stop immediately; nothing recorded is lost)';
 
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
   const { findNamed, findRun } = await import('../runs/listing/names.js');
   const { planFile } = await import('../runs/reader.js');
   const { readOwnJson } = await import('../base/files/files.js');
-  const places = { cwd: context.cwd, runsDir: args.runsDir };
-  const { kind, path } = findNamed(args.run, places, ['run', 'training', 'folder']);
+  const folders = { cwd: context.cwd, runsDir: args.runsDir };
+  const { kind, path } = findNamed(args.run, folders, ['run', 'training', 'folder']);
   const plan = readOwnJson(join(path, planFile)) as { readonly command?: string } | undefined;
   // For an ordinary folder, which isn't a run, `findRun` throws an error.
-  if (kind === 'folder' && plan === undefined) findRun(args.run, places);
+  if (kind === 'folder' && plan === undefined) findRun(args.run, folders);
   if (kind !== 'run') {
     const { readTraining } = await import('../runs/training/trainings.js');
     const { command } = kind === 'folder' ? plan! : readTraining(path);

@@ -25,7 +25,7 @@ export const options = (y: Argv) =>
     .example('$0 run cartpole-semantic --dry-run --history 20', 'the prompt after 20 evaluations')
     .example('$0 run configs/cartpole-semantic.yaml model.name=qwen3:8b iterations=50', 'with overrides');
 
-export const finishing =
+export const finishingText =
   'finishing pending work (press Ctrl-C again to stop immediately; nothing recorded is lost)';
 
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {

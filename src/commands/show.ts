@@ -61,11 +61,11 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const candidate = requireCount('--candidate', args.candidate, 1);
   const run = await readShownRun(named.path);
   if (args.program === true) {
-    const { chosenProgram, programFile } = await import('../experiment/programs/program-file.js');
+    const { chosenProgram, programModule } = await import('../experiment/programs/program-file.js');
     const program = chosenProgram(run, iteration, candidate);
     const { candidate: place, iteration: at, program: source } = program;
     const author = `${run.manifest.model} (run ${run.manifest.run}, iteration ${at}, candidate ${place + 1})`;
-    context.print(args.json ? JSON.stringify(program) : programFile(source, author, run.environment));
+    context.print(args.json ? JSON.stringify(program) : programModule(source, author, run.environment));
   } else if (iteration !== undefined) {
     const { iterationFigures, iterationText } = await import('../web/report/iteration-text.js');
     const figures = iterationFigures(run, iteration, candidate);

@@ -37,7 +37,7 @@ export const options = (y: Argv) =>
       '16 random settings',
     );
 
-export const finishing =
+export const finishingText =
   'finishing the iteration (run the same command to continue; press Ctrl-C again to stop immediately)';
 
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {

@@ -25,7 +25,7 @@ export const options = (y: Argv) =>
 /** Address of the view. */
 type Output = { readonly url: string };
 
-export const finishing = 'closing the view';
+export const finishingText = 'closing the view';
 
 /** Serves the view until Ctrl-C. @param pages renders the pages of fine-tuning evaluations */
 export async function execute(
@@ -45,8 +45,8 @@ export async function execute(
   const roots = rootsOf({ cwd, runsDir: args.dir ?? commonOptions.runsDir.default });
   const place = basename(shown);
   const token = randomBytes(24).toString('base64url');
-  const running = await startView({ roots, place, port: args.port, milliseconds, note, token, pages });
-  const { url } = running;
+  const view = await startView({ roots, place, port: args.port, milliseconds, note, token, pages });
+  const { url } = view;
   print(args.json ? JSON.stringify({ url } satisfies Output) : url);
   note(`${args.open ? '' : 'open this address in a browser on this machine; '}press Ctrl-C to stop`);
   const file = args.open ? addressFile(url) : undefined;
@@ -55,6 +55,6 @@ export async function execute(
     onAbort(stop.finish, done);
   });
   file?.remove();
-  await running.close();
+  await view.close();
   return 0;
 }

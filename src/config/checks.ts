@@ -23,7 +23,7 @@ export function checkConfig(config: Config): readonly Problem[] {
     ),
     ...policyProblems(config.policy),
     ...programProblems(config),
-    ...contentProblems(config),
+    ...promptProblems(config),
     ...lengthProblems(config),
     ...stageProblems(config, config.policy?.kind === 'program'),
     ...modelProblems(config),
@@ -44,8 +44,8 @@ function programProblems(config: Config): readonly MaybeProblem[] {
   const { model, policy, prompts, repeats, warmup } = config;
   const isProgram = policy?.kind === 'program';
   const proposers = [...membersOf(model), ...stageMembersOf(config)];
-  const fitting = isProgram ? ['random', 'genetic'] : ['random', 'hill-climb', 'cma-es', 'gp', 'mix'];
-  const wrongSets = isProgram ? /^(numeric|compact)$/ : /^programs(-\w+)?$/;
+  const fittingBaselines = isProgram ? ['random', 'genetic'] : ['random', 'hill-climb', 'cma-es', 'gp', 'mix'];
+  const wrongSetPattern = isProgram ? /^(numeric|compact)$/ : /^programs(-\w+)?$/;
   const [are, other] = isProgram ? ['programs', 'numbers'] : ['numbers', 'programs'];
   const sets = [
     ['prompts.set', prompts.set, isProgram ? 'programs' : 'semantic'] as const,
@@ -58,17 +58,17 @@ function programProblems(config: Config): readonly MaybeProblem[] {
     ...proposers.map(
       ({ config: { provider }, field }) =>
         isBaselineName(provider) &&
-        !fitting.includes(provider) && {
+        !fittingBaselines.includes(provider) && {
           field: `${field}.provider`,
           value: provider,
           message: `searches for ${other}, but policy.kind requires ${are}`,
-          alternatives: fitting,
+          alternatives: fittingBaselines,
           hint: 'choose another baseline or a language model, or change policy.kind',
         },
     ),
     ...sets.map(
       ([field, value, fit]) =>
-        wrongSets.test(value) && {
+        wrongSetPattern.test(value) && {
           field,
           value,
           message: `asks for ${other}, but policy.kind requires ${are}`,
@@ -111,7 +111,7 @@ function programProblems(config: Config): readonly MaybeProblem[] {
 }
 
 function rangeProblem({ low, high, decimals }: BuiltInPolicyConfig): MaybeProblem {
-  if (low >= high) return emptyRange('policy', low, high);
+  if (low >= high) return emptyRangeProblem('policy', low, high);
   const scale = 10 ** decimals;
   if (Math.max(-low, high) * scale > Number.MAX_SAFE_INTEGER) {
     return {
@@ -133,30 +133,30 @@ function rangeProblem({ low, high, decimals }: BuiltInPolicyConfig): MaybeProble
 function tableProblems({ discretize = [], actions = [] }: QTableConfig): readonly MaybeProblem[] {
   const bins = discretize.map((item, index): MaybeProblem => {
     const field = `policy.discretize.${index}`;
-    if (!('edges' in item)) return item.low >= item.high && emptyRange(field, item.low, item.high);
-    const wrong = item.edges.findIndex((edge, i) => i > 0 && edge <= item.edges[i - 1]!);
+    if (!('edges' in item)) return item.low >= item.high && emptyRangeProblem(field, item.low, item.high);
+    const wrongIndex = item.edges.findIndex((edge, i) => i > 0 && edge <= item.edges[i - 1]!);
     return (
-      wrong >= 0 && {
-        field: `${field}.edges.${wrong}`,
-        message: `edges must ascend, but ${item.edges[wrong]} follows ${item.edges[wrong - 1]}`,
+      wrongIndex >= 0 && {
+        field: `${field}.edges.${wrongIndex}`,
+        message: `edges must ascend, but ${item.edges[wrongIndex]} follows ${item.edges[wrongIndex - 1]}`,
         hint: 'sort the edges and remove repeated ones',
       }
     );
   });
   const length = actions[0]?.length;
-  const odd = actions.findIndex((action) => action.length !== length);
+  const oddIndex = actions.findIndex((action) => action.length !== length);
   return [
     ...bins,
-    odd >= 0 && {
-      field: `policy.actions.${odd}`,
-      message: `has ${actions[odd]!.length} numbers, but the first action has ${length}`,
-      value: actions[odd],
+    oddIndex >= 0 && {
+      field: `policy.actions.${oddIndex}`,
+      message: `has ${actions[oddIndex]!.length} numbers, but the first action has ${length}`,
+      value: actions[oddIndex],
       hint: 'give each action one number per dimension of the action space',
     },
   ];
 }
 
-function emptyRange(path: string, low: number, high: number): Problem {
+function emptyRangeProblem(path: string, low: number, high: number): Problem {
   return {
     field: `${path}.low`,
     message: `must be below ${path}.high, which is ${high}`,
@@ -166,7 +166,7 @@ function emptyRange(path: string, low: number, high: number): Problem {
 }
 
 /** Finds settings of the prompts that contradict each other. */
-function contentProblems({ memory, prompts, record }: Config): readonly MaybeProblem[] {
+function promptProblems({ memory, prompts, record }: Config): readonly MaybeProblem[] {
   return [
     selectedCount(memory) > 0 &&
       memory.trajectories !== 'none' &&

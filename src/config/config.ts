@@ -220,13 +220,13 @@ export function evaluationModules({
 
 export function modulesOf(config: Config): readonly string[] {
   const { model, prompts } = config;
-  const readers = [
+  const modelConfigs = [
     ...membersOf(model).map((member) => member.config),
     ...stagesOf(config).flatMap((stage) => stage.model ?? []),
   ];
   return [
     ...evaluationModules(config),
-    ...readers.flatMap((reader) => (reader.provider === 'module' ? [reader.path] : [])),
+    ...modelConfigs.flatMap((reader) => (reader.provider === 'module' ? [reader.path] : [])),
     ...(prompts.helpers === undefined ? [] : [prompts.helpers]),
   ];
 }

@@ -69,7 +69,7 @@ interface ConfigFile {
   readonly path: string;
   readonly text: string;
   /** The kind of the config, if it is bundled. */
-  readonly ready?: ConfigKindName;
+  readonly bundledKind?: ConfigKindName;
 }
 
 export interface OpenedConfig extends SettingsSource {
@@ -88,23 +88,23 @@ export function openConfig(
   name: string,
   { cwd = '', readFile = readConfigFile }: { readonly cwd?: string; readonly readFile?: ReadFile } = {},
 ): OpenedConfig {
-  const { path, text, ready } = findConfig(kind, name, cwd, readFile);
-  const ours = parseSource(text, path);
-  const { content, place } = isForeignConfig(ours.content) ? parseSource(text, path, '1.1') : ours;
+  const { path, text, bundledKind } = findConfig(kind, name, cwd, readFile);
+  const parsed = parseSource(text, path);
+  const { content, place } = isForeignConfig(parsed.content) ? parseSource(text, path, '1.1') : parsed;
   if (!isMapping(content)) {
     const message = content === null ? 'is empty' : 'is not a config: it contains no keys and values';
     throw new UserError({ ...place([], 'value'), message, hint: configKinds[kind].sample });
   }
-  const is = ready ?? kindIn(content) ?? kind;
-  if (is !== kind) {
+  const actualKind = bundledKind ?? kindIn(content) ?? kind;
+  if (actualKind !== kind) {
     throw new UserError({
       file: path,
-      message: `this is ${configKinds[is].title}, not ${configKinds[kind].title}`,
-      near: ready && nearestFile(name, cwd, /\.ya?ml$/),
-      hint: `use ${configKinds[is].command} ${name}`,
+      message: `this is ${configKinds[actualKind].title}, not ${configKinds[kind].title}`,
+      near: bundledKind && nearestFile(name, cwd, /\.ya?ml$/),
+      hint: `use ${configKinds[actualKind].command} ${name}`,
     });
   }
-  const isBundled = ready !== undefined;
+  const isBundled = bundledKind !== undefined;
   return { content, isBundled, place, path, folder: dirname(resolve(cwd, path)), stem: stemOf(path) };
 }
 
@@ -113,19 +113,19 @@ export function openConfig(
  * @throws UserError if it can't be found, read or parsed
  */
 export function kindOfConfig(name: string, cwd: string): ConfigKindName {
-  const { path, text, ready } = findConfig('experiment', name, cwd, readConfigFile);
-  return ready ?? kindIn(parseSource(text, path).content) ?? 'experiment';
+  const { path, text, bundledKind } = findConfig('experiment', name, cwd, readConfigFile);
+  return bundledKind ?? kindIn(parseSource(text, path).content) ?? 'experiment';
 }
 
 function findConfig(kind: ConfigKindName, name: string, cwd: string, readFile: ReadFile): ConfigFile {
   const file = name === '' ? undefined : tryRead(name, (path) => readFile(resolve(cwd, path)));
   if (file !== undefined) return file;
-  for (const ready of [kind, ...configKindNames.filter((other) => other !== kind)]) {
-    const { folder } = configKinds[ready];
+  for (const bundledKind of [kind, ...configKindNames.filter((other) => other !== kind)]) {
+    const { folder } = configKinds[bundledKind];
     const own = folder !== '' && name.startsWith(`${folder}/`) ? name.slice(folder.length + 1) : name;
-    if (!bundledConfigs(ready).includes(own)) continue;
-    const path = join(bundledFolder(ready), `${own}.yaml`);
-    return { path, text: readFile(path), ready };
+    if (!bundledConfigs(bundledKind).includes(own)) continue;
+    const path = join(bundledFolder(bundledKind), `${own}.yaml`);
+    return { path, text: readFile(path), bundledKind };
   }
   const bundled = bundledConfigs(kind);
   const stem = stemOf(name);

@@ -85,21 +85,21 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   };
 }
 
-type Section = Pick<LoadConfigOptions, 'file' | 'overrides' | 'cwd'>;
+type Options = Pick<LoadConfigOptions, 'file' | 'overrides' | 'cwd'>;
 
 /**
  * Loads only the `sweep` section of a config; the rest may be incomplete without the sweep's values.
  * @param options overrides outside the section are ignored
  * @throws UserError with the locations of problems in the section
  */
-export const loadSweep = (options: Section): SweepConfig | undefined =>
+export const loadSweep = (options: Options): SweepConfig | undefined =>
   loadSection(sweepKind, 'sweep', options)?.sweep;
 
 /** Loads the `slurm` section, or its defaults if there is none. */
-export const loadSlurm = (options: Section): SlurmConfig =>
+export const loadSlurm = (options: Options): SlurmConfig =>
   loadSection(slurmKind, 'slurm', options)?.slurm ?? slurmSchema.parse({});
 
-function loadSection<Output>(kind: SettingsKind<Output>, name: string, options: Section): Output | undefined {
+function loadSection<Output>(kind: SettingsKind<Output>, name: string, options: Options): Output | undefined {
   const source = openConfig('experiment', options.file, options);
   const section = source.content[name];
   const texts = (options.overrides ?? []).filter((text) => /^\w+/.exec(text)?.[0] === name);
@@ -143,12 +143,12 @@ function withModulesFolder(config: Config, folder: string | undefined): Config {
 
 /** Imports the settings of another program's config. The location of a field is the location of its original key. */
 function importedContent(foreign: ForeignConfig, source: SettingsSource) {
-  const placeOf = (key: string, aim: 'key' | 'value') => source.place(key.split('.'), aim);
+  const locationOf = (key: string, aim: 'key' | 'value') => source.place(key.split('.'), aim);
   let imported: ImportedConfig;
   try {
     imported = importConfig(foreign);
   } catch (error) {
-    throw mapProblems(error, (problem) => ({ ...placeOf(problem.field ?? '', 'value'), ...problem }));
+    throw mapProblems(error, (problem) => ({ ...locationOf(problem.field ?? '', 'value'), ...problem }));
   }
   const { notes } = imported;
   const config = inSchemaOrder(imported.config);
@@ -157,7 +157,7 @@ function importedContent(foreign: ForeignConfig, source: SettingsSource) {
     content: config,
     // Environments name their options without the prefix `environment.options`.
     place: (path: Path, aim: 'key' | 'value') =>
-      placeOf(originOf(notes, path) ?? originOf(notes, ['environment', 'options', ...path])!, aim),
+      locationOf(originOf(notes, path) ?? originOf(notes, ['environment', 'options', ...path])!, aim),
   };
 }
 

@@ -17,19 +17,19 @@ export const schemasOf = <T extends readonly { readonly schema: z.ZodType }[]>(r
 
 const weightShape = { weight: z.number().positive().default(1).describe('Relative share of candidates') };
 
-type Extended<Schema, More> =
+type ExtendedSchema<Schema, More> =
   Schema extends z.ZodObject<infer Shape, infer Strict> ? z.ZodObject<Shape & More, Strict> : never;
 
 const searches = schemasOf(baselines);
 
 /** Schema of a model's or baseline's section, extended with `more` keys. */
-const sectionsWith = <More extends z.ZodRawShape>(more: More) => {
-  const extended = <const T extends readonly z.ZodObject[]>(schemas: T) =>
+const sectionSchema = <More extends z.ZodRawShape>(more: More) => {
+  const extendAll = <const T extends readonly z.ZodObject[]>(schemas: T) =>
     schemas.map((schema) => schema.extend(more)) as unknown as {
-      -readonly [K in keyof T]: Extended<T[K], More>;
+      -readonly [K in keyof T]: ExtendedSchema<T[K], More>;
     };
-  const models = extended([openaiSchema, ollamaSchema, localSchema, moduleModelSchema]);
-  return z.discriminatedUnion('provider', [...models, ...extended(searches)], providerHints);
+  const models = extendAll([openaiSchema, ollamaSchema, localSchema, moduleModelSchema]);
+  return z.discriminatedUnion('provider', [...models, ...extendAll(searches)], providerHints);
 };
 
 const portfolioSchema = z.strictObject({
@@ -37,7 +37,7 @@ const portfolioSchema = z.strictObject({
     .literal('portfolio')
     .describe('Several members that share one replay buffer: baselines, and at most one language model'),
   members: z
-    .array(sectionsWith(weightShape))
+    .array(sectionSchema(weightShape))
     .min(2)
     .describe(
       'Sections like `model`, each with an optional `weight`; each candidate comes from a member drawn by weight',
@@ -51,7 +51,7 @@ const relayFields = z.strictObject({
       'Several legs that propose one after another and share one replay buffer, for example a language model, then a search (short form: `{relay: […]}`)',
     ),
   relay: z
-    .array(sectionsWith(legShape))
+    .array(sectionSchema(legShape))
     .min(2)
     .describe('Sections like `model`; all but the last need an end: `calls`, `evaluations` or `until`'),
 });
@@ -102,8 +102,8 @@ export function modelIterations(
   model: ModelConfig,
   length: { readonly candidates: number; readonly iterations: number },
 ): { readonly first: number; readonly count: number } {
-  const own = membersOf(model).findIndex(({ config }) => isLanguageModel(config));
-  const span = model.provider === 'relay' ? spansOf(model.relay, length)[own] : undefined;
+  const index = membersOf(model).findIndex(({ config }) => isLanguageModel(config));
+  const span = model.provider === 'relay' ? spansOf(model.relay, length)[index] : undefined;
   return span ?? { first: 1, count: length.iterations };
 }
 

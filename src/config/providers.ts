@@ -22,26 +22,26 @@ const anyServerHint = '{provider: openai, baseUrl: https://…/v1, apiKeyEnv: VA
 /** The part of a model name that is specific to one provider: the vendor, or the colon before an Ollama tag. */
 const vendorPattern = /^(?:claude|deepseek|gemini|gpt|grok|mistral)|(?<=^[^/:]{0,200}):/;
 
-const plain = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+const slug = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
-interface WrongProvider {
+interface ProviderIssue {
   readonly input?: unknown;
   /** The known providers, if only the provider is wrong. */
   readonly options?: unknown;
 }
 
 /** Suggests what to write for a provider, or for text such as `anthropic/claude-sonnet-4-5` instead of a section. */
-function hintFor({ input, options }: WrongProvider): string | undefined {
+function hintFor({ input, options }: ProviderIssue): string | undefined {
   const { provider: text, name } = isMapping(input) ? input : { provider: input, name: undefined };
   if (typeof text !== 'string' || isModulePath(text)) return undefined;
   const [provider = '', ...rest] = text.split('/');
   const names = readdirSync(join(packageRoot(), 'configs', 'providers')).map((file) => file.split('.')[0]!);
   const known = Array.isArray(options) ? options.map(String) : ['local'];
-  const begins = (word: string) => plain(provider).startsWith(plain(word));
-  const written = names.find(begins) ?? aliases[Object.keys(aliases).find(begins) ?? ''];
+  const beginsWith = (word: string) => slug(provider).startsWith(slug(word));
+  const written = names.find(beginsWith) ?? aliases[Object.keys(aliases).find(beginsWith) ?? ''];
   const found = written ?? closestMatch(provider, [...names, ...known]);
   if (found === undefined) return `for a server that implements OpenAI's API, write \`${anyServerHint}\``;
-  if (known.includes(found) && (written === undefined || plain(text) === plain(found))) return undefined;
+  if (known.includes(found) && (written === undefined || slug(text) === slug(found))) return undefined;
   const { model } = parse(packageText(`configs/providers/${found}.yaml`)) as {
     model: { baseUrl?: string; name?: string };
   };

@@ -20,7 +20,7 @@ export type ResolvedConfig = Config & { readonly policy: PolicyConfig; readonly 
 export interface ResolutionInputs {
   readonly environment: EnvironmentSpec;
   /** Length of the model's context in tokens, if known. */
-  readonly context?: number | undefined;
+  readonly contextTokens?: number | undefined;
   /** Config of the run that is replayed. */
   readonly recorded?: Config | undefined;
 }
@@ -45,15 +45,15 @@ function freeze<T>(value: T): T {
 export const dependsOnContext = ({ memory: { best, recent, tokens } }: Config): boolean =>
   best === undefined && recent === undefined && tokens === undefined;
 
-function memoryOf(config: Config, { context, recorded }: ResolutionInputs): MemoryConfig {
+function memoryOf(config: Config, { contextTokens, recorded }: ResolutionInputs): MemoryConfig {
   const { memory, policy } = config;
-  const tokens = context === undefined ? historyTokens : historyBudget(context);
-  const shown = recorded?.memory ?? (dependsOnContext(config) ? shownPrograms : {});
+  const tokens = contextTokens === undefined ? historyTokens : historyBudget(contextTokens);
+  const shown = recorded?.memory ?? (dependsOnContext(config) ? shownProgramCounts : {});
   const { rows, trajectories } = memory;
-  const which: Partial<Config['memory']> = policy?.kind === 'program' ? { ...shown, ...memory } : memory;
+  const selection: Partial<Config['memory']> = policy?.kind === 'program' ? { ...shown, ...memory } : memory;
   // In the order of the schema, so that a resumed run writes the same config.
   return {
-    ...pickDefined(which, ['best', 'recent']),
+    ...pickDefined(selection, ['best', 'recent']),
     tokens: memory.tokens ?? recorded?.memory.tokens ?? tokens,
     trajectories,
     rows,
@@ -64,7 +64,7 @@ function memoryOf(config: Config, { context, recorded }: ResolutionInputs): Memo
 const historyTokens = 24_000;
 
 /** The default selection of programs in prompts; a program takes about as much room as ten vectors. */
-const shownPrograms = { best: 4, recent: 2 };
+const shownProgramCounts = { best: 4, recent: 2 };
 
 /** The history's share of the context, in tokens; the task, the corrections and the reply need the rest. */
 export const historyBudget = (context: number): number => Math.min(historyTokens, Math.floor(context / 2));
@@ -74,9 +74,9 @@ export const historyBudget = (context: number): number => Math.min(historyTokens
  * @throws UserError if a local model doesn't exist
  */
 export function resolveModels(config: Config, env: Readonly<Record<string, string | undefined>>): Config {
-  const resolveOne = <Model extends { readonly provider: string }>(one: Model): Model =>
+  const resolveModel = <Model extends { readonly provider: string }>(one: Model): Model =>
     isLocal(one) ? withLocalDefaults(one) : withListPrice(one, env);
-  return { ...withStageModels(config, resolveOne), model: mapMembers(config.model, resolveOne) };
+  return { ...withStageModels(config, resolveModel), model: mapMembers(config.model, resolveModel) };
 }
 
 /** The config of a resumed run: unset settings keep the values that were filled in when the run began. */
@@ -84,9 +84,9 @@ export function withDefaultsOf(was: Config, wanted: Config): Config {
   const { memory, model } = wanted;
   return {
     ...pickDefined(was, ['policy', 'repeats']),
-    ...withStageModels(wanted, (own, name) => filledInAs(was[name]?.model, own)),
+    ...withStageModels(wanted, (own, name) => keepFilledIn(was[name]?.model, own)),
     memory: { ...pickDefined(was.memory, ['tokens', 'best', 'recent']), ...memory },
-    model: mapMembers(model, (own, i) => filledInAs(sectionIn(was.model, i), own)),
+    model: mapMembers(model, (own, i) => keepFilledIn(sectionIn(was.model, i), own)),
   };
 }
 
@@ -103,7 +103,7 @@ const sectionIn = (model: ModelConfig, i: number | undefined) => {
 const localKeys = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty', 'threads'] as const;
 
 /** Adds the settings that policyloop filled in when the run began. */
-function filledInAs<Model extends { readonly provider: string }>(
+function keepFilledIn<Model extends { readonly provider: string }>(
   was: { readonly provider: string } | undefined,
   model: Model,
 ): Model {

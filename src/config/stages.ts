@@ -78,14 +78,14 @@ export function stageProblems(
   ];
 }
 
-type Counted = ConfigWithStages & { readonly candidates: number; readonly iterations: number };
+type RunSize = ConfigWithStages & { readonly candidates: number; readonly iterations: number };
 
 /** Number of iterations in which a stage runs. */
-export const stageRunCount = ({ every }: StageConfig, { iterations }: Pick<Counted, 'iterations'>): number =>
+export const stageRunCount = ({ every }: StageConfig, { iterations }: Pick<RunSize, 'iterations'>): number =>
   Math.floor(iterations / every);
 
 /** Maximum number of evaluations after the warm-up if there are no limits. */
-export const plannedEvaluations = (config: Counted): number =>
+export const plannedEvaluations = (config: RunSize): number =>
   stagesOf(config).reduce(
     (sum, stage) => sum + stageRunCount(stage, config),
     config.iterations * config.candidates,
@@ -96,7 +96,7 @@ export const plannedEvaluations = (config: Counted): number =>
  * @param warmup number of evaluations before the first proposal
  */
 export const evaluationBudget = (
-  config: Counted & { readonly limits: { readonly evaluations?: number | undefined } },
+  config: RunSize & { readonly limits: { readonly evaluations?: number | undefined } },
   warmup: number,
 ): number =>
   Math.min(warmup + plannedEvaluations(config), config.limits.evaluations ?? Number.POSITIVE_INFINITY);

@@ -32,8 +32,8 @@ export class Grid {
   move(tile: number, direction: number): number {
     const [down, right] = steps[direction % 4] as (typeof steps)[number];
     const [row, column] = this.#placeOf(tile);
-    const limited = (value: number, count: number) => Math.min(count - 1, Math.max(0, value));
-    return limited(row + down, this.rows) * this.columns + limited(column + right, this.columns);
+    const clampIndex = (value: number, count: number) => Math.min(count - 1, Math.max(0, value));
+    return clampIndex(row + down, this.rows) * this.columns + clampIndex(column + right, this.columns);
   }
 
   center(tile: number): Point {

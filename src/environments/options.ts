@@ -32,7 +32,7 @@ function parseOptions<S extends z.ZodObject>(
   const given: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(options)) {
     const name = snakeCase(key);
-    if (!names.includes(name)) problems.push(unknownOption(id, key, names));
+    if (!names.includes(name)) problems.push(unknownOptionProblem(id, key, names));
     else if (name in given) problems.push({ field: key, message: 'is set twice' });
     else if (value !== undefined) given[name] = value;
   }
@@ -42,7 +42,7 @@ function parseOptions<S extends z.ZodObject>(
   const issues = [...(ownResult.error?.issues ?? []), ...(limitResult.error?.issues ?? [])];
   append(
     problems,
-    issues.map((issue) => unusableValue(issue, given)),
+    issues.map((issue) => unusableValueProblem(issue, given)),
   );
   if (ownResult.data === undefined || limitResult.data === undefined || problems.length > 0) {
     throw new UserError(problems);
@@ -59,12 +59,12 @@ function snakeCase(name: string): string {
 export const toSnakeCase = (options: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(options).map(([name, value]) => [snakeCase(name), value]));
 
-function unknownOption(id: string, given: string, names: readonly string[]): Problem {
+function unknownOptionProblem(id: string, given: string, names: readonly string[]): Problem {
   const near = closestMatch(snakeCase(given), names);
   return { field: given, message: `unknown option of ${id}`, near, alternatives: names };
 }
 
-function unusableValue(issue: z.core.$ZodIssue, given: Readonly<Record<string, unknown>>): Problem {
+function unusableValueProblem(issue: z.core.$ZodIssue, given: Readonly<Record<string, unknown>>): Problem {
   const [name] = issue.path;
   const field = issue.path.join('.');
   const value = typeof name === 'string' ? given[name] : undefined;

@@ -70,27 +70,27 @@ export function drawEpisode(
   const episode = choice.kind === 'evaluated' ? choice.episode : seeds.indexOf(choice.seed);
   const seed = choice.kind === 'evaluated' ? seeds[episode]! : choice.seed;
   const setting = { environment, family, maxSteps: config.evaluation.maxSteps };
-  const played = replay(setting, entry.parameters, seed, maxFrames);
+  const playback = replay(setting, entry.parameters, seed, maxFrames);
   const title = `${environment.id} · ${policyName ?? placeName(entry, config)}`;
   return {
     seed,
     ...(episode >= 0 && { episode }),
     // If the evaluation was cut short, it may not include this episode.
     ...(entry.returns[episode] !== undefined && { recorded: entry.returns[episode] }),
-    replay: played,
-    animation: { title, moments: played.moments, pace: played.pace },
+    replay: playback,
+    animation: { title, moments: playback.moments, pace: playback.pace },
   };
 }
 
 function seedsOf({ iteration }: BufferEntry, { evaluation }: Config, root: number): readonly number[] {
-  const fresh = evaluation.seeds === 'fresh' && iteration > 0 ? iteration : undefined;
-  return evaluationSeeds(root, evaluation.episodes, fresh);
+  const freshIteration = evaluation.seeds === 'fresh' && iteration > 0 ? iteration : undefined;
+  return evaluationSeeds(root, evaluation.episodes, freshIteration);
 }
 
 const maxBytes = 60_000;
 
 /** Draws an episode as an SVG. Skips frames until it fits into 60 kB or only two frames are left. */
-export function drawBounded(
+export function drawCompactSvg(
   draw: (maxFrames: number) => DrawnEpisode,
   width: number,
 ): DrawnEpisode & { readonly svg: string } {

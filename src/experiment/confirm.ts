@@ -28,17 +28,17 @@ export async function measureNoise(experiment: Experiment, signal: AbortSignal, 
   for (const entry of bestEntries(buffer.entries, Number.POSITIVE_INFINITY)) {
     if (found.length >= Math.max(count, nearBestCount)) break;
     signal.throwIfAborted();
-    const same = await behavior.findAlike(entry.parameters, found, comparedSeeds(experiment));
-    if (same === undefined) found.push(entry);
+    const duplicate = await behavior.findAlike(entry.parameters, found, comparedSeeds(experiment));
+    if (duplicate === undefined) found.push(entry);
   }
-  const near = found.slice(0, nearBestCount);
+  const nearBest = found.slice(0, nearBestCount);
   const spread = spreadOf(
-    near.map(({ returns }) => returns),
+    nearBest.map(({ returns }) => returns),
     seeds === 'common',
   );
   if (spread === undefined) return { best: found.slice(0, count), floor: Number.POSITIVE_INFINITY };
   const floor = noiseFloor(spread, episodes);
-  const lead = near[0]!.score - near[1]!.score;
+  const lead = nearBest[0]!.score - nearBest[1]!.score;
   const needed = episodesToConfirm(lead, spread);
   const noise: Noise = { floor, episodes, lead, ...(Number.isFinite(needed) && { needed }) };
   log.emit({ kind: 'noise-measured', noise });

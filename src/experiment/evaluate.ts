@@ -31,8 +31,8 @@ export async function evaluateCandidate(
 ): Promise<MeasuredPolicy | undefined> {
   const { config, log, setting, stages } = experiment;
   const { candidate, parameters, tuned } = proposal;
-  const fresh = config.evaluation.seeds === 'fresh' ? iteration : undefined;
-  const seeds = evaluationSeeds(config.seed, config.evaluation.episodes, fresh);
+  const freshIteration = config.evaluation.seeds === 'fresh' ? iteration : undefined;
+  const seeds = evaluationSeeds(config.seed, config.evaluation.episodes, freshIteration);
   const origin = { ...stage, ...(tuned && { tuned }) };
   const place = { iteration, group: iteration, candidate, source: 'proposal', ...origin } as const;
   const reject = (failures: ReturnType<typeof failuresOf>) =>
@@ -101,7 +101,7 @@ function searchedPrograms({ environment, family }: EvaluationSetting): Task['pro
  */
 export async function warmUp(experiment: Experiment, stop: StopRequests): Promise<StopReason | undefined> {
   const { buffer, config, imported, log, progress, setting } = experiment;
-  if (progress.completed > 0) return undefined;
+  if (progress.lastIteration > 0) return undefined;
   const seeds = evaluationSeeds(config.seed, config.evaluation.episodes);
   const policies = [...imported, ...randomPolicies(config, setting.family, imported)];
   const limit = claimEvaluations(experiment, policies.length - buffer.entries.length);
@@ -130,13 +130,13 @@ export function randomPolicies(
   imported: readonly ParameterVector[],
 ): readonly ParameterVector[] {
   const random = warmupGenerator(seed);
-  const drawn = new Set(imported.map(vectorKey));
+  const usedKeys = new Set(imported.map(vectorKey));
   return Array.from({ length: warmup.policies }, () => {
     let parameters = family.initial(random);
-    for (let tries = 0; drawn.has(vectorKey(parameters)) && tries < 100; tries++) {
+    for (let tries = 0; usedKeys.has(vectorKey(parameters)) && tries < 100; tries++) {
       parameters = family.initial(random);
     }
-    drawn.add(vectorKey(parameters));
+    usedKeys.add(vectorKey(parameters));
     return parameters;
   });
 }

@@ -39,7 +39,7 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
     reason: failureOf(error, stop),
   }));
   // A resumed run evaluates an unfinished iteration again.
-  const entries = buffer.entries.filter(({ iteration }) => iteration <= progress.completed);
+  const entries = buffer.entries.filter(({ iteration }) => iteration <= progress.lastIteration);
   const best = bestEntry(entries);
   log.emit({
     kind: 'run-finished',
@@ -52,7 +52,7 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
   await log.commit();
   // Releases the claim on evaluations that were not made.
   ledger.claim(entries.length);
-  return { reason, iterations: progress.completed, best, confirmed, usage: ledger.totals };
+  return { reason, iterations: progress.lastIteration, best, confirmed, usage: ledger.totals };
 }
 
 async function searchAndConfirm(
@@ -72,11 +72,11 @@ const patience = 3;
 
 /** Warms up, then iterates. Returns the stop reason. */
 async function search(experiment: Experiment, stop: StopRequests): Promise<StopReason> {
-  let unanswered = 0;
+  let unansweredStreak = 0;
   let end = (await warmUp(experiment, stop)) ?? stopOrClaim(experiment, stop);
-  if (end === undefined && experiment.progress.completed === 0) await measureNoise(experiment, stop.abort);
+  if (end === undefined && experiment.progress.lastIteration === 0) await measureNoise(experiment, stop.abort);
   while (end === undefined) {
-    const iteration = experiment.progress.completed + 1;
+    const iteration = experiment.progress.lastIteration + 1;
     const proposed = await proposeCandidates(experiment, iteration, stop);
     const calls = callsOf(proposed);
     if (proposed.end !== undefined && calls.length === 0) return proposed.end;
@@ -96,8 +96,8 @@ async function search(experiment: Experiment, stop: StopRequests): Promise<StopR
     if (end?.kind === 'interrupted') return end;
     await commit(experiment, iteration);
     // In a portfolio, a baseline's proposal counts as a reply, too.
-    unanswered = calls.every(hasFailed) ? unanswered + 1 : 0;
-    end ??= unanswered === patience ? lastModelError(calls) : stopOrClaim(experiment, stop);
+    unansweredStreak = calls.every(hasFailed) ? unansweredStreak + 1 : 0;
+    end ??= unansweredStreak === patience ? lastModelError(calls) : stopOrClaim(experiment, stop);
   }
   return end;
 }
@@ -127,12 +127,12 @@ async function commit(experiment: Experiment, iteration: number): Promise<void> 
     ...limitsUsed(experiment),
   });
   await log.commit();
-  progress.completed = iteration;
+  progress.lastIteration = iteration;
 }
 
 function emitStart(experiment: Experiment): void {
   const { buffer, config, log, proposer, setting, tally } = experiment;
-  const { completed } = experiment.progress;
+  const { lastIteration } = experiment.progress;
   log.emit({
     kind: 'run-started',
     run: log.run,
@@ -140,9 +140,9 @@ function emitStart(experiment: Experiment): void {
     model: proposer.id,
     ...(config.policy?.kind !== 'program' && { parameters: setting.family.parameters.count }),
     iterations: config.iterations,
-    ...(completed > 0 && { resumedAt: completed + 1 }),
+    ...(lastIteration > 0 && { resumedAt: lastIteration + 1 }),
     ...(buffer.best && { best: buffer.best }),
-    ...(completed > 0 && { tally }),
+    ...(lastIteration > 0 && { tally }),
   });
 }
 

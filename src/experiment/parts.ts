@@ -26,7 +26,7 @@ export interface Experiment {
   readonly progress: RunProgress;
   readonly ledger: Ledger;
   /** Calls that an earlier process made for unfinished iterations. */
-  readonly earlier: readonly CallRecord[];
+  readonly earlierCalls: readonly CallRecord[];
   /** Outcomes of the proposals of earlier processes. */
   readonly tally: ProposalTally;
   readonly log: RunLog;
@@ -71,11 +71,11 @@ export interface Stage {
 /** The progress of the run, and the outcomes of its calls; see `countCall`. */
 export interface RunProgress {
   /** The last complete iteration; 0 for a new run. */
-  completed: number;
+  lastIteration: number;
   /** Members that proposed candidates, in all processes; keys are `iteration/candidate`. */
-  readonly asked: Map<string, ProposalTurn>;
+  readonly memberTurns: Map<string, ProposalTurn>;
   /** Purposes of this process's calls that were answered, or failed for a reason other than the network. */
-  readonly reached: Set<string>;
+  readonly reachedPurposes: Set<string>;
   /** True once a proposal call of this process was answered. */
   isAnswered: boolean;
   /** Message of the last failed proposal call of this process. */

@@ -29,7 +29,7 @@ export interface PreparedStage {
   open(run: {
     readonly config: Config;
     /** In a replay, the model config of the recorded run. */
-    readonly counted: ModelConfig;
+    readonly countedModel: ModelConfig;
     readonly countedStages: Readonly<Record<string, ModelConfig>>;
     readonly environment: EnvironmentSpec;
     readonly family: PolicyFamily;

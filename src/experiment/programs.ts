@@ -47,19 +47,19 @@ export async function programFailure(
 export function tuningFor(experiment: Experiment, iteration: number, before: number) {
   const { config, setting } = experiment;
   const programs = programsOf(setting.family);
-  const tune = tuningOf(config);
-  if (programs === undefined || tune === undefined) return undefined;
+  const tuning = tuningOf(config);
+  if (programs === undefined || tuning === undefined) return undefined;
   const proposed = entriesBefore(experiment.buffer.entries, iteration).filter(
     ({ source }) => source === 'proposal',
   );
-  const structure = tuningDue(proposed, tune, before);
+  const structure = tuningDue(proposed, tuning, before);
   if (structure === undefined) return undefined;
-  const own = proposed.filter(({ parameters }) => parameters[0] === structure);
-  const program = programs.program(own[0]!.parameters);
+  const variants = proposed.filter(({ parameters }) => parameters[0] === structure);
+  const program = programs.program(variants[0]!.parameters);
   return {
-    by: tune.by,
+    by: tuning.by,
     async propose(random: RandomGenerator): Promise<ParameterVector> {
-      const constants = await tuneConstants(tune.by, program.constants, own, random);
+      const constants = await tuneConstants(tuning.by, program.constants, variants, random);
       return programs.add(withConstants(program, constants));
     },
   };

@@ -42,7 +42,7 @@ export class Prompter {
   constructor(parts: {
     readonly config: ResolvedConfig;
     /** In a replay, the model of the recorded run (default: the config's model). */
-    readonly counted?: Config['model'];
+    readonly countedModel?: Config['model'];
     readonly environment: EnvironmentSpec;
     readonly family: PolicyFamily;
     readonly prompts: PromptSet;
@@ -55,14 +55,14 @@ export class Prompter {
     this.#buffer = buffer;
     const encoding = encodingFor(family, config.prompts.set);
     this.#arePrograms = family.description.kind === 'program';
-    const described = { ...parts, family: { ...family, parameters: encoding.spec } };
-    this.#form = answerFormOf(languageModelOf(parts.counted ?? config.model), config.prompts);
-    this.#task = taskContext(described, this.#form);
+    const taskParts = { ...parts, family: { ...family, parameters: encoding.spec } };
+    this.#form = answerFormOf(languageModelOf(parts.countedModel ?? config.model), config.prompts);
+    this.#task = taskContext(taskParts, this.#form);
     this.keepTrajectories(recorded.episodes);
     this.#history = createHistory({
       encoding,
       memory: config.memory,
-      trajectory: (entry) => this.#trajectories.get(place(entry)),
+      trajectory: (entry) => this.#trajectories.get(candidateKey(entry)),
     });
   }
 
@@ -80,14 +80,14 @@ export class Prompter {
     const shown = this.#selected();
     const turns = this.#history.turns(shown, this.#form);
     const last = { ...context.history, text: turns.at(-1)?.result ?? '', shown: Math.min(1, shown.length) };
-    const asked = [
+    const requestTexts = [
       firstTurn[this.#arePrograms ? 'program' : 'parameters'],
       ...turns.slice(0, -1).map(({ result }) => result),
     ];
     return [
       { role: 'system', content: this.#prompts.system(context) },
       ...turns.flatMap(({ answer }, i): readonly ChatMessage[] => [
-        { role: 'user', content: asked[i]! },
+        { role: 'user', content: requestTexts[i]! },
         { role: 'assistant', content: answer },
       ]),
       {
@@ -106,10 +106,10 @@ export class Prompter {
   /** The evaluations shown by a prompt. */
   #selected(): readonly BufferEntry[] {
     const { memory } = this.#config;
-    const held = this.#remembered();
-    this.#history.know(held);
+    const remembered = this.#remembered();
+    this.#history.know(remembered);
     // Don't show programs of the warm-up: most are random, and models tend to copy them.
-    const proposed = this.#arePrograms ? held.filter(({ iteration }) => iteration > 0) : held;
+    const proposed = this.#arePrograms ? remembered.filter(({ iteration }) => iteration > 0) : remembered;
     return selectHistory(proposed, memory, this.#history.tokens);
   }
 
@@ -139,7 +139,7 @@ export class Prompter {
   keepTrajectories(episodes: Iterable<EpisodeRecord>): void {
     if (this.#config.memory.trajectories === 'none') return;
     for (const episode of episodes) {
-      if (episode.episode === 0) this.#trajectories.set(place(episode), episode);
+      if (episode.episode === 0) this.#trajectories.set(candidateKey(episode), episode);
     }
   }
 
@@ -150,7 +150,7 @@ export class Prompter {
       ...this.#history.context({
         iteration,
         iterations,
-        held: this.#remembered(),
+        remembered: this.#remembered(),
         shown: this.#selected(),
         parent: this.parent(),
       }),
@@ -164,10 +164,10 @@ export function shownEvaluations(
   listed: readonly BufferEntry[],
   best: BufferEntry | undefined,
 ): ShownEvaluations {
-  const isListed = new Set(listed);
-  const evaluations = entries.flatMap((entry, i) => (isListed.has(entry) ? [i] : []));
+  const listedEntries = new Set(listed);
+  const evaluations = entries.flatMap((entry, i) => (listedEntries.has(entry) ? [i] : []));
   return { evaluations, ...(best && { best: best.score }) };
 }
 
-const place = ({ iteration, candidate }: { readonly iteration: number; readonly candidate: number }) =>
+const candidateKey = ({ iteration, candidate }: { readonly iteration: number; readonly candidate: number }) =>
   `${iteration}/${candidate}`;

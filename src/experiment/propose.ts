@@ -27,8 +27,8 @@ export function proposeCandidates(
 ): Promise<Proposals> {
   const { buffer, config, progress, prompter, proposer, setting, stages } = experiment;
   const { candidates, model, prompts } = config;
-  const tuned = tuningProposer(proposer, (candidate) => tuningFor(experiment, iteration, candidate));
-  return askProposer(experiment, tuned, stop, {
+  const withTuning = tuningProposer(proposer, (candidate) => tuningFor(experiment, iteration, candidate));
+  return askProposer(experiment, withTuning, stop, {
     iteration,
     candidates: Array.from({ length: candidates }, (_, candidate) => candidate),
     prompt: prompter.prompt(iteration),
@@ -36,23 +36,23 @@ export function proposeCandidates(
       ...searchTask(experiment),
       shared: stages.length > 0,
     },
-    past: { entries: buffer.entries, asked: progress.asked },
+    pastProposals: { entries: buffer.entries, memberTurns: progress.memberTurns },
     seen: (parameters) => buffer.find(parameters),
     check: createRepeatCheck(experiment, iteration),
     ...replyReaders({
       family: setting.family,
       encoding: encodingFor(setting.family, prompts.set),
       form: answerFormOf(languageModelOf(model), prompts),
-      edited: prompter.parent()?.parameters,
+      original: prompter.parent()?.parameters,
     }),
     maxRejected: rejectionsLeft(progress),
-    afterRepeat: afterRepeat(config),
+    afterRepeat: optionsAfterRepeat(config),
   });
 }
 
 /** Returns the functions that read replies, and the grammar of an answer. */
 export function replyReaders({
-  edited,
+  original,
   encoding,
   family,
   form,
@@ -61,30 +61,30 @@ export function replyReaders({
   readonly encoding: Encoding;
   readonly form: AnswerForm;
   /** The program to which the proposed edits apply; undefined if whole policies are proposed. */
-  readonly edited?: ParameterVector | undefined;
+  readonly original?: ParameterVector | undefined;
 }): Pick<ProposalRequest, 'grammar' | 'programOf' | 'read'> {
   const programs = programsOf(family);
   // An answer grammar describes parameters, not programs.
   if (programs === undefined) return { read: encoding.read, grammar: answerGrammar(encoding.spec, form) };
   return {
     read: (reply, context) =>
-      edited === undefined ? encoding.read(reply, context) : readEdits(reply, edited, programs, context),
+      original === undefined ? encoding.read(reply, context) : readEdits(reply, original, programs, context),
     programOf: (parameters) => programs.program(parameters).source,
   };
 }
 
 /** After a repeat, each attempt so far adds this share of the temperature. */
-const heatPerAttempt = 0.5;
+const temperatureGrowth = 0.5;
 
 /**
  * Raises a local model's temperature after a repeat. At its usual temperature, it might keep repeating itself until no
  * corrections are left.
  */
-function afterRepeat({ model }: Config): ProposalRequest['afterRepeat'] {
-  const languageModel = languageModelOf(model);
-  if (languageModel?.provider !== 'local') return undefined;
-  const { temperature = 1 } = languageModel;
-  return (attempt) => ({ temperature: temperature * (1 + heatPerAttempt * attempt) });
+function optionsAfterRepeat({ model }: Config): ProposalRequest['afterRepeat'] {
+  const modelConfig = languageModelOf(model);
+  if (modelConfig?.provider !== 'local') return undefined;
+  const { temperature = 1 } = modelConfig;
+  return (attempt) => ({ temperature: temperature * (1 + temperatureGrowth * attempt) });
 }
 
 /** What to ask, without the run's settings for calls. */
@@ -102,10 +102,10 @@ export async function askProposer(
 ): Promise<Proposals> {
   const { clock, config, ledger, log, progress } = experiment;
   const { check, iteration, purpose = 'proposal' } = question;
-  const reader = languageModelOf(config.model);
+  const modelConfig = languageModelOf(config.model);
   const deadline = deadlineOf(experiment);
-  const ignore = onAbort(finish, () => !abort.aborted && logWait(experiment, deadline?.leftMs));
-  const earlier = experiment.earlier.filter(
+  const stopListening = onAbort(finish, () => !abort.aborted && logWait(experiment, deadline?.leftMs));
+  const earlierCalls = experiment.earlierCalls.filter(
     (call) => call.iteration === iteration && stageOf(call) === purpose,
   );
   try {
@@ -113,7 +113,7 @@ export async function askProposer(
       ...question,
       check: check && ((...given) => untilAborted(check(...given), abort)),
       corrections: config.corrections,
-      concurrency: reader && 'concurrency' in reader ? reader.concurrency : 1,
+      concurrency: modelConfig && 'concurrency' in modelConfig ? modelConfig.concurrency : 1,
       seed: (candidate, attempt) => callSeed(config.seed, iteration, candidate, attempt),
       caller: {
         ledger,
@@ -125,8 +125,8 @@ export async function askProposer(
         onFault: log.onFault,
         send: log.send,
       },
-      isReached: progress.reached.has(purpose),
-      recorded: (...place) => recordedCall(earlier, ...place),
+      isReached: progress.reachedPurposes.has(purpose),
+      recorded: (...place) => recordedCall(earlierCalls, ...place),
       onCall(call) {
         countCall(progress, call);
         log.emit({ kind: 'call-finished', call });
@@ -137,7 +137,7 @@ export async function askProposer(
     if (abort.aborted || !deadline?.signal.aborted || !(error instanceof ModelError)) throw error;
     return { proposals: [], end: { kind: 'limit', limit: deadline.limit } };
   } finally {
-    ignore();
+    stopListening();
   }
 }
 
@@ -146,10 +146,10 @@ export function countCall(progress: RunProgress, call: CallRecord, isEarlier = f
   const { completion, outcome } = call;
   const purpose = stageOf(call);
   const isModel = isModelCall(call);
-  if (!isEarlier && hasReachedModel(call)) progress.reached.add(purpose);
+  if (!isEarlier && hasReachedModel(call)) progress.reachedPurposes.add(purpose);
   if (purpose !== 'proposal') return;
   const { candidate, iteration, member } = call;
-  if (member !== undefined) progress.asked.set(`${iteration}/${candidate}`, { iteration, member });
+  if (member !== undefined) progress.memberTurns.set(`${iteration}/${candidate}`, { iteration, member });
   if (isModel && !isEarlier) {
     progress.isAnswered ||= completion !== undefined;
     if (outcome.kind === 'error') progress.lastError = outcome.message;
@@ -184,8 +184,8 @@ function recordedCall(
 /** Reports how long the run may wait for the calls in flight once the user has asked to stop. */
 function logWait({ config, ledger, log }: Experiment, leftMs = Number.POSITIVE_INFINITY): void {
   if (ledger.inFlight.calls === 0) return;
-  const reader = languageModelOf(config.model);
-  const own = reader && 'timeoutSeconds' in reader ? reader.timeoutSeconds : Number.POSITIVE_INFINITY;
-  const seconds = Math.ceil(Math.min(own, leftMs / 1000));
+  const model = languageModelOf(config.model);
+  const ownTimeout = model && 'timeoutSeconds' in model ? model.timeoutSeconds : Number.POSITIVE_INFINITY;
+  const seconds = Math.ceil(Math.min(ownTimeout, leftMs / 1000));
   log.emit({ kind: 'waiting', ...(Number.isFinite(seconds) && { seconds }) });
 }

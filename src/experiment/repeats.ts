@@ -11,8 +11,8 @@ import { programFailure } from './programs.js';
 
 /** Seeds of the episodes in which policies are compared: the evaluation's. @param iteration needed for `fresh` seeds */
 export function comparedSeeds({ config, setting }: Experiment, iteration?: number): readonly number[] {
-  const fresh = config.evaluation.seeds === 'fresh' ? iteration : undefined;
-  const seeds = evaluationSeeds(config.seed, config.evaluation.episodes, fresh);
+  const freshIteration = config.evaluation.seeds === 'fresh' ? iteration : undefined;
+  const seeds = evaluationSeeds(config.seed, config.evaluation.episodes, freshIteration);
   // Episodes of remote environments are slow, so play only one.
   return isRemote(setting.environment) ? seeds.slice(0, 1) : seeds;
 }
@@ -29,21 +29,21 @@ export function createRepeatCheck(experiment: Experiment, iteration: number): Re
   const seeds = comparedSeeds(experiment, iteration);
   const check: RepeatCheck = async (parameters, siblings, by) => {
     if (programs === undefined && by !== 'model') return undefined;
-    const known = entriesBefore(buffer.entries, iteration);
-    const failure = programs && (await programFailure(experiment, programs, known, [parameters, by], seeds));
+    const earlierEntries = entriesBefore(buffer.entries, iteration);
+    const failure = programs && (await programFailure(experiment, programs, earlierEntries, [parameters, by], seeds));
     if (failure !== undefined || by === 'tuning') return failure;
-    if (!(await behavior.prepare(known[0], comparedSeeds(experiment)))) return undefined;
+    if (!(await behavior.prepare(earlierEntries[0], comparedSeeds(experiment)))) return undefined;
     const others: readonly Rival[] = [
-      ...(await behavior.findSimilar(parameters, known)),
+      ...(await behavior.findSimilar(parameters, earlierEntries)),
       ...siblings.map((own) => ({ parameters: own, iteration })),
     ];
-    const same = await behavior.findAlike(parameters, others, seeds);
-    if (same === undefined) return undefined;
-    const { iteration: at, score } = same;
+    const duplicate = await behavior.findAlike(parameters, others, seeds);
+    if (duplicate === undefined) return undefined;
+    const { iteration: at, score } = duplicate;
     const seen = { iteration: at, ...(score !== undefined && { score }) };
     return { kind: 'repeated', ...seen, same: 'actions', episodes: seeds.length };
   };
   // Proposals that arrive together are checked in turn, because they play in one environment.
-  const turn = pLimit(1);
-  return (...given) => turn(check, ...given);
+  const queue = pLimit(1);
+  return (...given) => queue(check, ...given);
 }

@@ -15,14 +15,14 @@ export function stopOrClaim(experiment: Experiment, stop: StopRequests): StopRea
   const { buffer, config, progress } = experiment;
   const { target } = config;
   if (stop.finish.aborted || stop.abort.aborted) return { kind: 'interrupted' };
-  if (target !== undefined && targetStreak(buffer.entries, target.return, progress.completed) >= target.hold)
+  if (target !== undefined && targetStreak(buffer.entries, target.return, progress.lastIteration) >= target.hold)
     return { kind: 'target', return: target.return };
-  if (progress.completed >= config.iterations) return { kind: 'iterations' };
+  if (progress.lastIteration >= config.iterations) return { kind: 'iterations' };
   const limit =
     claimEvaluations(experiment, config.candidates) ??
     (rejectionsLeft(progress) <= 0
       ? 'rejections'
-      : leftOf(experiment, 'minutes').find(({ left }) => left <= 0)?.limit);
+      : limitsLeft(experiment, 'minutes').find(({ left }) => left <= 0)?.limit);
   return limit && { kind: 'limit', limit };
 }
 
@@ -32,20 +32,20 @@ export const rejectionsLeft = ({ isAnyAccepted, rejected }: RunProgress): number
 
 /** Claims the next `count` evaluations. Returns the limit that they could exceed, if there is one. */
 export function claimEvaluations(experiment: Experiment, count: number): LimitName | undefined {
-  const limit = leftOf(experiment, 'evaluations').find(({ left }) => left < count)?.limit;
+  const limit = limitsLeft(experiment, 'evaluations').find(({ left }) => left < count)?.limit;
   if (limit === undefined) experiment.ledger.claim(experiment.buffer.entries.length + count);
   return limit;
 }
 
 /** The run's and the sweep's limit of this kind, with the amount left of each. */
-const leftOf = (experiment: Experiment, kind: 'evaluations' | 'minutes') =>
+const limitsLeft = (experiment: Experiment, kind: 'evaluations' | 'minutes') =>
   capsIn(experiment).flatMap(({ cap, limit, used }) =>
     limit.endsWith(kind) ? [{ limit, left: cap - used }] : [],
   );
 
 /** Number of evaluations that the limits still allow; infinite without a limit. */
 export const evaluationsLeft = (experiment: Experiment): number =>
-  smallest(leftOf(experiment, 'evaluations').map(({ left }) => left));
+  smallest(limitsLeft(experiment, 'evaluations').map(({ left }) => left));
 
 /** The limits, with the amount used of each. */
 export const capsIn = ({ buffer, clock, ledger }: Experiment): readonly Cap[] =>
@@ -58,16 +58,16 @@ export function targetStreak(entries: readonly BufferEntry[], target: number, la
       .filter(({ score, iteration }) => iteration > 0 && score >= target)
       .map(({ iteration }) => iteration),
   );
-  let held = 0;
-  while (reached.has(lastIteration - held)) held++;
-  return held;
+  let streak = 0;
+  while (reached.has(lastIteration - streak)) streak++;
+  return streak;
 }
 
 const maxTimerMs = 2 ** 31 - 1;
 
 /** The time limit that will be reached first, and a signal that aborts then; undefined without a time limit. */
 export function deadlineOf(experiment: Experiment) {
-  const [next] = leftOf(experiment, 'minutes').toSorted((a, b) => a.left - b.left);
+  const [next] = limitsLeft(experiment, 'minutes').toSorted((a, b) => a.left - b.left);
   if (next === undefined) return undefined;
   const { limit, left } = next;
   const leftMs = left * 60_000;

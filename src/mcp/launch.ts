@@ -74,8 +74,8 @@ async function launch(
   { cwd, env }: LaunchContext,
 ): Promise<LaunchedRun> {
   const folder = mkdtempSync(join(tmpdir(), 'policyloop-'));
-  const log = join(folder, 'output');
-  const output = openSync(log, 'w');
+  const logFile = join(folder, 'output');
+  const descriptor = openSync(logFile, 'w');
   // The process writes to a file, because with pipes, the run would end with this server.
   const child = spawn(
     process.execPath,
@@ -85,7 +85,7 @@ async function launch(
       cwd,
       env: { ...env },
       detached: true,
-      stdio: ['ignore', 'ignore', output],
+      stdio: ['ignore', 'ignore', descriptor],
     },
   );
   try {
@@ -96,18 +96,18 @@ async function launch(
     child.on('exit', (status) => {
       code = status ?? 1;
     });
-    for (let waited = 0; waited < maxStartMs && code === undefined && !isBegun(); waited += 50)
+    for (let waitedMs = 0; waitedMs < maxStartMs && code === undefined && !isBegun(); waitedMs += 50)
       await delay(50);
     if (code !== undefined && code !== 0)
       throw new UserError({
-        message: readFileSync(log, 'utf8')
+        message: readFileSync(logFile, 'utf8')
           .trim()
           .replace(/^error /, ''),
       });
     return { run: shownPath(path, cwd), pid: child.pid ?? 0, ended: code ?? null };
   } finally {
     child.unref();
-    closeSync(output);
+    closeSync(descriptor);
     rmSync(folder, { recursive: true, force: true });
   }
 }

@@ -36,7 +36,7 @@ export async function serveMcp(
 ): Promise<void> {
   const { McpServer, serveStdio } = await loadProtocol();
   const offered = tools.filter(({ isReadOnly }) => isReadOnly || request.allowRuns);
-  const served = serveStdio(
+  const connection = serveStdio(
     () => {
       const server = new McpServer(
         { name: 'policyloop', version: version() },
@@ -64,7 +64,7 @@ export async function serveMcp(
     process.stdin.once('end', () => resolve());
     context.stop.finish.addEventListener('abort', () => resolve(), { once: true });
   });
-  await served.close();
+  await connection.close();
 }
 
 async function loadProtocol() {
@@ -85,7 +85,7 @@ async function loadProtocol() {
 const instructions = ({ allowRuns, runsDir }: McpRequest) =>
   `policyloop experiments in ${runsDir}. Judge a run by its confirmed return with its 95 % interval (show_run), compared with baselines that have the same budget (compare_runs); the best observed return is optimistic.${allowRuns ? '' : ' To start and stop runs, restart the server with --allow-runs.'}`;
 
-interface Answer extends Record<string, unknown> {
+interface ToolResult extends Record<string, unknown> {
   readonly result: unknown;
   readonly notes?: readonly string[];
 }
@@ -109,17 +109,17 @@ export async function runTool(
         message: 'the result is too long',
         hint: 'request less: set a limit, or choose fewer runs or columns',
       });
-    return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) as Answer };
+    return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) as ToolResult };
   } catch (error) {
     return { content: [{ type: 'text', text: messageOf(error) }], isError: true };
   }
 }
 
 /** @throws UserError if a path or link leads outside the server's directories */
-function requirePathsWithin(given: Record<string, unknown>, places: RunFolders): void {
+function requirePathsWithin(given: Record<string, unknown>, folders: RunFolders): void {
   const { config, configs, run, runs } = given;
   for (const name of [config, run, configs, runs].flat())
-    if (typeof name === 'string') requireWithin(name, places);
+    if (typeof name === 'string') requireWithin(name, folders);
 }
 
 async function launch(
@@ -141,7 +141,7 @@ async function execute(
   { runsDir }: McpRequest,
   load: LoadCommand,
   outside: CommandContext,
-): Promise<Answer> {
+): Promise<ToolResult> {
   const { command, defaults } = await load(tool.command);
   const [printed, notes]: [string[], string[]] = [[], []];
   const { cwd, env, milliseconds, now, stop } = outside;

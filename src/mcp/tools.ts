@@ -28,7 +28,7 @@ const overrides = z
     'Changes to budgets and search: key=value, e.g. iterations=50, limits.calls=200, model.provider=cma-es (a baseline)',
   );
 
-type Environments = readonly {
+type EnvironmentList = readonly {
   readonly id: string;
   readonly observation: string;
   readonly action: string;
@@ -36,7 +36,7 @@ type Environments = readonly {
 }[];
 
 /** Keeps the first sentence of the description. */
-function inOneLine({ action, description, id, observation }: Environments[number]) {
+function shortenEntry({ action, description, id, observation }: EnvironmentList[number]) {
   const [sentence] = description.split(/(?<=[.!?])\s/, 1);
   return { id, observation, action, description: sentence };
 }
@@ -97,7 +97,7 @@ export const tools: readonly Tool[] = [
     isReadOnly: true,
     description: 'Lists built-in environments; with an id: its options, observations, actions and rewards',
     input: z.strictObject({ id: confinedEnvironment.optional().describe('Environment to show in detail') }),
-    shorten: (result, { id }) => (id === undefined ? (result as Environments).map(inOneLine) : result),
+    shorten: (result, { id }) => (id === undefined ? (result as EnvironmentList).map(shortenEntry) : result),
   },
   {
     name: 'check_config',

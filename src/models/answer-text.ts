@@ -8,17 +8,17 @@ const thinkingTags = names(
   'think thinking thought thoughts reasoning analysis reflection scratchpad seed:think inner_monologue',
 );
 /** Elements whose content is the answer; their names become labels. */
-const answers = names('answer final final_answer solution response output result params parameters proposal');
+const answerTags = names('answer final final_answer solution response output result params parameters proposal');
 const formatTags = names('b i em strong code pre p br div span center li ul ol u tool_call tool_calls');
 /** Placeholders in format examples, such as `<number>`, which have no end tag. */
 const placeholderNames = names('number integer value reason why explanation');
 /** Names of chat-template tags. */
-const boundaries = names('im_start im_end eot_id eos bos endoftext turn text end start return message');
+const boundaryTags = names('im_start im_end eot_id eos bos endoftext turn text end start return message');
 
 /** `<name>`, `</name>` or `<|name|>` in any angle brackets, or `[NAME]`; bounded repetition keeps matching linear. */
 const tagPattern =
   /(?:[<\u25c1\u00ab\u3010\u27e8\u2039\uff1c]|&lt;) ?\|?(\/?) ?([\p{L}_][\p{L}\d_:.-]{0,40})(?:\s[^<>\n]{0,60})?\/?\|?(?:[>\u25b7\u00bb\u3011\u27e9\u203a\uff1e]|&gt;)|\[(\/?)([a-z_]{3,40})\]/giu;
-const edge = /^(?:(?:begin|start)|(end))_(?:of_)?(?=[a-z])/;
+const prefix = /^(?:(?:begin|start)|(end))_(?:of_)?(?=[a-z])/;
 const finalChannel = /<\|channel\|>final(?:[^<\n]|<\|constrain\|>){0,40}<\|message\|>/g;
 
 /**
@@ -26,17 +26,17 @@ const finalChannel = /<\|channel\|>final(?:[^<\n]|<\|constrain\|>){0,40}<\|messa
  * lines and its name marks it neither as the answer nor as formatting. Text before an end tag without a start tag is
  * also thinking, because chat templates may open that block in the prompt.
  */
-export function answerText(reply: string): { readonly text: string; readonly unclosedThinking: boolean } {
-  if (isJson(reply)) return { text: reply, unclosedThinking: false };
-  const { text, unclosed } = finalMessage(reply);
+export function answerText(reply: string): { readonly text: string; readonly hasUnclosedThinking: boolean } {
+  if (isJson(reply)) return { text: reply, hasUnclosedThinking: false };
+  const { text, isUnclosed } = finalMessage(reply);
   const tags = [...text.matchAll(tagPattern)].map((match) => {
-    const full = (match[2] ?? match[4])!.toLowerCase();
-    const closes = edge.exec(full)?.[1] !== undefined || [match[1], match[3]].includes('/');
-    return { name: full.replace(edge, ''), closes, start: match.index, end: match.index + match[0].length };
+    const label = (match[2] ?? match[4])!.toLowerCase();
+    const closes = prefix.exec(label)?.[1] !== undefined || [match[1], match[3]].includes('/');
+    return { name: label.replace(prefix, ''), closes, start: match.index, end: match.index + match[0].length };
   });
-  const lastEnd = new Map(tags.flatMap(({ closes, name, start }) => (closes ? [[name, start]] : [])));
+  const lastEndByName = new Map(tags.flatMap(({ closes, name, start }) => (closes ? [[name, start]] : [])));
   /** Names of inline elements; their end tags don't end a thinking block. */
-  const inline = new Set<string>();
+  const inlineTags = new Set<string>();
   let [result, from, lineEnd] = ['', 0, -1];
   let hiddenName: string | undefined;
   for (const { closes, end, name, start } of tags) {
@@ -47,13 +47,13 @@ export function answerText(reply: string): { readonly text: string; readonly unc
       continue;
     }
     const opensLine = /(?:^|\n)[ \t]*$/.test(text.slice(Math.max(0, start - 40), start));
-    const lastEndTag = lastEnd.get(name) ?? -1;
+    const lastEndTag = lastEndByName.get(name) ?? -1;
     if (lineEnd < end) lineEnd = (text.indexOf('\n', end) + 1 || text.length + 1) - 1;
     let filler: string | undefined;
-    if (answers.has(name)) filler = closes ? '\n' : `\n${name}: `;
+    if (answerTags.has(name)) filler = closes ? '\n' : `\n${name}: `;
     else if (formatTags.has(name)) filler = ' '.repeat(end - start);
-    else if (boundaries.has(name) || (name === 's' && (start === 0 || text.length - end < 3))) filler = '\n';
-    else if (closes && (isThought || !inline.has(name))) {
+    else if (boundaryTags.has(name) || (name === 's' && (start === 0 || text.length - end < 3))) filler = '\n';
+    else if (closes && (isThought || !inlineTags.has(name))) {
       const isEnd = opensLine || /^[ \t]*(?:\n|$)/.test(text.slice(end, end + 40));
       if (isThought || (text[start] !== '[' && isEnd)) [result, from] = ['', end];
       continue;
@@ -61,7 +61,7 @@ export function answerText(reply: string): { readonly text: string; readonly unc
       // `[sic]` isn't a block, but a pair of tags such as `[PLAN]` … `[/PLAN]` is.
       const isBlock = text[start] === '[' ? lastEndTag > start : opensLine || lastEndTag > lineEnd;
       if (!isBlock || closes || (lastEndTag < start && placeholderNames.has(name))) {
-        if (text[start] !== '[') inline.add(name);
+        if (text[start] !== '[') inlineTags.add(name);
         continue;
       }
     }
@@ -71,20 +71,20 @@ export function answerText(reply: string): { readonly text: string; readonly unc
     if (filler === undefined) hiddenName = name;
   }
   if (hiddenName === undefined) result += text.slice(from);
-  return { text: result, unclosedThinking: unclosed || hiddenName !== undefined };
+  return { text: result, hasUnclosedThinking: isUnclosed || hiddenName !== undefined };
 }
 
 /** Returns the last message of the final channel (OpenAI's Harmony format) or else the text before any channel. */
-function finalMessage(reply: string): { readonly text: string; readonly unclosed: boolean } {
+function finalMessage(reply: string): { readonly text: string; readonly isUnclosed: boolean } {
   const channel = reply.indexOf('<|channel|>');
   // If a server strips the control tokens, a Harmony reply begins with `analysis`.
   const isBare = channel < 0 && /^analysis(?! )/.test(reply);
   const [beforeFinal = '', ...finals] = reply.split(isBare ? 'assistantfinal' : finalChannel);
   const last = finals.at(-1);
-  if (last !== undefined) return { text: last, unclosed: false };
+  if (last !== undefined) return { text: last, isUnclosed: false };
   return {
     text: isBare ? '' : channel < 0 ? beforeFinal : beforeFinal.slice(0, channel),
-    unclosed: isBare || channel >= 0,
+    isUnclosed: isBare || channel >= 0,
   };
 }
 

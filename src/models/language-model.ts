@@ -128,8 +128,8 @@ export interface GenerateOptions {
 }
 
 export function lowestLimit(...limits: readonly (number | undefined)[]): number | undefined {
-  const set = limits.filter((limit) => limit !== undefined);
-  return set.length === 0 ? undefined : smallest(set);
+  const setLimits = limits.filter((limit) => limit !== undefined);
+  return setLimits.length === 0 ? undefined : smallest(setLimits);
 }
 
 export interface ModelContext {

@@ -76,21 +76,21 @@ export function silenceWarning(
 /** Maximum number of characters examined at the end of a text, and minimum number that must repeat. */
 const loopLength = { most: 2000, fewest: 200 } as const;
 /** Minimum number of times that the phrase must occur. */
-const loopRounds = 8;
+const minLoopRounds = 8;
 /** A prompt count of more than this many times the upper bound is discarded. */
 const implausibleFactor = 10;
 
 /** True if a text ends in a repeated phrase; finds the shortest period in linear time (Knuth, Morris & Pratt 1977). */
 export function endsInLoop(text: string): boolean {
   // Reversed, because the algorithm examines prefixes, and the loop is at the end.
-  const end = [...text.slice(-loopLength.most).trimEnd()].reverse();
-  const borders = new Array<number>(end.length).fill(0);
-  for (let i = 1; i < end.length; i++) {
+  const reversedEnd = [...text.slice(-loopLength.most).trimEnd()].reverse();
+  const borders = new Array<number>(reversedEnd.length).fill(0);
+  for (let i = 1; i < reversedEnd.length; i++) {
     let border = borders[i - 1]!;
-    while (border > 0 && end[i] !== end[border]) border = borders[border - 1]!;
-    borders[i] = end[i] === end[border] ? border + 1 : 0;
+    while (border > 0 && reversedEnd[i] !== reversedEnd[border]) border = borders[border - 1]!;
+    borders[i] = reversedEnd[i] === reversedEnd[border] ? border + 1 : 0;
   }
-  return borders.some((border, i) => i + 1 >= loopLength.fewest && (i + 1 - border) * loopRounds <= i + 1);
+  return borders.some((border, i) => i + 1 >= loopLength.fewest && (i + 1 - border) * minLoopRounds <= i + 1);
 }
 
 type Counts = { [K in keyof ReportedCounts]: number | undefined };
@@ -154,8 +154,8 @@ export function checkUsage(
   });
   if (prompt !== undefined && prompt > maxPrompt) faults.add('usage-wrong');
   if (maxTokens !== undefined && (completion ?? 0) > maxTokens * replies.length) faults.add('overlong');
-  const fewest = fewestRead(messages, replies, completion);
-  const warning = prompt === undefined ? undefined : cutWarning(prompt, completion ?? 0, fewest, window);
+  const minRead = fewestRead(messages, replies, completion);
+  const warning = prompt === undefined ? undefined : cutWarning(prompt, completion ?? 0, minRead, window);
   if (warning !== undefined) faults.add('prompt-cut');
   const estimate = () => sum(replies.map((reply) => maxTextTokens(reply.text + (reply.reasoning ?? ''))));
   const unreported = {

@@ -42,8 +42,8 @@ export async function moduleModel({ path, options }: ModuleModelConfig): Promise
  * @param file the module that made the model; undefined if the model was passed as an object
  * @throws UserError if a member is missing or wrong
  */
-export function checkedModel(made: object, name: string, file?: string): LanguageModel {
-  const { id = name, givesSeveral, generate, open, context, close } = made as Partial<UserModel>;
+export function checkedModel(userModel: object, name: string, file?: string): LanguageModel {
+  const { id = name, givesSeveral, generate, open, context, close } = userModel as Partial<UserModel>;
   const origin = file === undefined ? `the model ${id}` : basename(file);
   const subject = file === undefined ? origin : `the model made by ${origin}`;
   const place = file === undefined ? {} : { file };
@@ -63,8 +63,8 @@ export function checkedModel(made: object, name: string, file?: string): Languag
       let reply: unknown;
       try {
         // User code may ignore the signal.
-        const given = Promise.resolve(generate.call(made, messages, options));
-        reply = await untilAborted(given, options.signal);
+        const pending = Promise.resolve(generate.call(userModel, messages, options));
+        reply = await untilAborted(pending, options.signal);
       } catch (error) {
         if (error instanceof ModelError) throw error;
         // A module may import its own copy of policyloop, so recreate its error.
@@ -74,8 +74,8 @@ export function checkedModel(made: object, name: string, file?: string): Languag
         }
         if (options.signal?.aborted) throw errorOf('aborted', `${origin}: the call was aborted`);
         const { line } = file === undefined ? {} : errorLocation(file, error);
-        const where = line === undefined ? origin : `${origin}:${line}`;
-        throw errorOf('server', `${where}: generate threw: ${messageOf(error)}`);
+        const location = line === undefined ? origin : `${origin}:${line}`;
+        throw errorOf('server', `${location}: generate threw: ${messageOf(error)}`);
       }
       const replies: readonly unknown[] = Array.isArray(reply) && reply.length > 0 ? reply : [reply];
       return replies.slice(0, options.seeds.length).map((given, i): Completion => {
@@ -91,9 +91,9 @@ export function checkedModel(made: object, name: string, file?: string): Languag
         };
       });
     },
-    ...(open && { open: () => open.call(made) }),
-    ...(context && { context: async () => context.call(made) }),
+    ...(open && { open: () => open.call(userModel) }),
+    ...(context && { context: async () => context.call(userModel) }),
     // The calling program closes a model that it passes as an object.
-    ...(close && file !== undefined && { close: () => close.call(made) }),
+    ...(close && file !== undefined && { close: () => close.call(userModel) }),
   };
 }

@@ -29,8 +29,8 @@ interface LinearShape extends VectorShape {
 export function linearPolicies(config: LinearConfig, environment: EnvironmentSpec): PolicyFamily {
   const { bias } = config;
   const shape: LinearShape = { ...vectorShape(environment, config.kind), bias };
-  const weights = (shape.observations + (bias ? 1 : 0)) * shape.outputs;
-  const projection = config.projection && createProjection(config.projection, weights);
+  const weightCount = (shape.observations + (bias ? 1 : 0)) * shape.outputs;
+  const projection = config.projection && createProjection(config.projection, weightCount);
   const parameters = weightParameters(config, weightNames(shape), projection?.rank);
   return {
     parameters,

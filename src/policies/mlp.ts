@@ -44,9 +44,9 @@ export function mlpPolicies(config: MlpConfig, environment: EnvironmentSpec): Po
   const { activation, hidden } = config;
   const shape = vectorShape(environment, config.kind);
   const layers = layersOf({ ...shape, hidden });
-  const weights = weightsOf(layers);
-  checkSize(config, weights);
-  const projection = config.projection && createProjection(config.projection, weights);
+  const weightCount = weightsOf(layers);
+  checkSize(config, weightCount);
+  const projection = config.projection && createProjection(config.projection, weightCount);
   const parameters = weightParameters(config, weightNames(layers, shape), projection?.rank);
   const description: Network = {
     kind: 'mlp',
@@ -84,27 +84,27 @@ const weightsOf = (layers: readonly Layer[]): number =>
   layers.reduce((sum, { inputs, units }) => sum + (inputs + 1) * units, 0);
 
 function checkSize({ hidden, projection }: MlpConfig, weights: number): void {
-  const most = projection === undefined ? maxParameters : maxWeights;
-  if (weights <= most) return;
-  const fewer =
+  const maxSize = projection === undefined ? maxParameters : maxWeights;
+  if (weights <= maxSize) return;
+  const advice =
     projection === undefined && weights <= maxWeights
       ? 'use fewer hidden units, set policy.projection to {rank: 10} to propose only 10 parameters'
       : 'use fewer hidden units';
   throw new UserError({
     field: 'policy.hidden',
-    message: `this network would have ${weights} weights and biases; the maximum is ${most}${projection === undefined ? '' : ' with policy.projection'}`,
+    message: `this network would have ${weights} weights and biases; the maximum is ${maxSize}${projection === undefined ? '' : ' with policy.projection'}`,
     value: hidden,
-    hint: `${fewer}, or train a larger network by reinforcement learning with \`policyloop finetune rl\``,
+    hint: `${advice}, or train a larger network by reinforcement learning with \`policyloop finetune rl\``,
   });
 }
 
 /** Slope of `leaky-relu` for negative inputs, as in LLM-RL-finetune. */
-const leak = 0.2;
+const negativeSlope = 0.2;
 
 const activations: Readonly<Record<Network['activation'], (x: number) => number>> = {
   tanh: Math.tanh,
   relu: (x) => (x > 0 ? x : 0),
-  'leaky-relu': (x) => (x > 0 ? x : leak * x),
+  'leaky-relu': (x) => (x > 0 ? x : negativeSlope * x),
 };
 
 function buildNetwork(
@@ -116,11 +116,11 @@ function buildNetwork(
   const activate = activations[activation];
   const last = layers.length - 1;
   // Reused at every step, because allocating arrays would be slow.
-  const units = layers.map((layer) => new Array<number>(layer.units).fill(0));
+  const unitValues = layers.map((layer) => new Array<number>(layer.units).fill(0));
   const forward = (observation: readonly number[]): readonly number[] => {
     let inputs = observation;
     for (const [l, layer] of layers.entries()) {
-      const out = units[l]!;
+      const out = unitValues[l]!;
       for (let j = 0; j < layer.units; j++) {
         let sum = weights[layer.biases + j]!;
         for (let i = 0; i < layer.inputs; i++)
@@ -139,9 +139,9 @@ function buildNetwork(
 function weightNames(layers: readonly Layer[], shape: VectorShape): readonly string[] {
   const targets = outputNames(shape);
   return layers.flatMap(({ inputs, units }, l) => {
-    const to = l === layers.length - 1 ? targets : Array.from({ length: units }, (_, j) => `unit ${j}`);
-    const from = Array.from({ length: inputs }, (_, i) => (l === 0 ? `observation[${i}]` : `unit ${i}`));
-    const weights = from.flatMap((input) => to.map((unit) => `weight of ${input} for ${unit}`));
-    return [...weights, ...to.map((unit) => `bias of ${unit}`)].map((name) => `layer ${l + 1}: ${name}`);
+    const unitNames = l === layers.length - 1 ? targets : Array.from({ length: units }, (_, j) => `unit ${j}`);
+    const inputNames = Array.from({ length: inputs }, (_, i) => (l === 0 ? `observation[${i}]` : `unit ${i}`));
+    const weights = inputNames.flatMap((input) => unitNames.map((unit) => `weight of ${input} for ${unit}`));
+    return [...weights, ...unitNames.map((unit) => `bias of ${unit}`)].map((name) => `layer ${l + 1}: ${name}`);
   });
 }

@@ -60,11 +60,11 @@ export function recordedPolicies(recorded: RecordedPolicy | { readonly count: nu
   const { name, parameters, text } =
     'name' in recorded
       ? recorded
-      : { name: 'module policy', text: '', parameters: { ...bare, count: recorded.count } };
+      : { name: 'module policy', text: '', parameters: { ...unboundedSpec, count: recorded.count } };
   return { parameters, description: { kind: 'module', name, text }, build: reject, initial: reject };
 }
 
-const bare = {
+const unboundedSpec = {
   kind: 'float' as const,
   decimals: 6,
   low: Number.NEGATIVE_INFINITY,
@@ -76,13 +76,13 @@ const parametersShape = z
   .refine(({ low, high }) => low < high, 'low must be below high')
   .refine(({ count, names }) => (names?.length ?? count) === count, 'names must have one name per parameter');
 
-const method = z.custom((value) => typeof value === 'function', 'must be a function');
+const functionSchema = z.custom((value) => typeof value === 'function', 'must be a function');
 
 const familyShape = z.object({
   parameters: parametersShape,
-  build: method,
+  build: functionSchema,
   description: z.string().optional(),
-  initial: method.optional(),
+  initial: functionSchema.optional(),
 });
 
 /** Loads policies from a module. @throws UserError that names the file and the fault */
@@ -92,15 +92,15 @@ export async function modulePolicies(
 ): Promise<PolicyFamily> {
   const { name, file, create } = await loadModule(path, 'policy', 'policy.path');
   const { id, observationSpace, actionSpace, maxSteps } = environment;
-  const made = await create(options, 'policy.options', { id, observationSpace, actionSpace, maxSteps });
+  const userFamily = await create(options, 'policy.options', { id, observationSpace, actionSpace, maxSteps });
   const wrong = (message: string) => new UserError({ file, message });
-  const { data, error } = familyShape.safeParse(made);
+  const { data, error } = familyShape.safeParse(userFamily);
   if (data === undefined) {
     const { path: place, message } = error.issues[0]!;
     throw wrong(`${place.join('.')} of the policy created by ${basename(file)}: ${message}`);
   }
   const { description = '' } = data;
-  const { build, initial } = made as UserPolicyFamily;
+  const { build, initial } = userFamily as UserPolicyFamily;
   const { choices, names, ...range } = data.parameters;
   const parameters: ParameterSpec = {
     ...range,
@@ -119,7 +119,7 @@ export async function modulePolicies(
     parameters,
     description: { kind: 'module', name, text: description },
     build(vector) {
-      const policy = guarded('build', () => build.call(made, vector));
+      const policy = guarded('build', () => build.call(userFamily, vector));
       if (typeof policy !== 'function') throw wrong('build must return a function');
       return (observation) => {
         const action = guarded('the policy', () => policy(observation));
@@ -130,6 +130,6 @@ export async function modulePolicies(
     initial: (random) =>
       initial === undefined
         ? uniformVector(parameters, random)
-        : guarded('initial', () => initial.call(made, random)),
+        : guarded('initial', () => initial.call(userFamily, random)),
   };
 }

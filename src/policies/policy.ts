@@ -186,23 +186,23 @@ export function vectorShape(
   { id, observationSpace, actionSpace }: EnvironmentSpec,
   kind: string,
 ): VectorShape {
-  const observed = requireNumericSpace(observationSpace, id);
-  if (observed.kind === 'discrete') {
+  const inputSpace = requireNumericSpace(observationSpace, id);
+  if (inputSpace.kind === 'discrete') {
     throw new UserError({
       field: 'policy.kind',
-      message: `${kind === 'mlp' ? 'a network' : `a ${kind} policy`} needs a vector observation, but ${id} has ${observed.n} discrete states`,
+      message: `${kind === 'mlp' ? 'a network' : `a ${kind} policy`} needs a vector observation, but ${id} has ${inputSpace.n} discrete states`,
       value: kind,
       alternatives: ['q-table'],
       hint: 'set policy.kind to q-table, or omit policy',
     });
   }
-  const observations = dimensionsOf(observed);
-  const acted = requireNumericSpace(actionSpace, id);
-  switch (acted.kind) {
+  const observations = dimensionsOf(inputSpace);
+  const outputSpace = requireNumericSpace(actionSpace, id);
+  switch (outputSpace.kind) {
     case 'discrete':
-      return { observations, outputs: acted.n, discrete: true, firstAction: acted.start ?? 0 };
+      return { observations, outputs: outputSpace.n, discrete: true, firstAction: outputSpace.start ?? 0 };
     case 'box':
-      return { observations, outputs: acted.low.length, discrete: false, firstAction: 0 };
+      return { observations, outputs: outputSpace.low.length, discrete: false, firstAction: 0 };
     case 'tuple':
       throw tupleActionsError(id);
   }

@@ -18,9 +18,9 @@ import {
 } from './policy.js';
 import type { QTableConfig } from './settings.js';
 
-/** Maps an observation to a state index in `0 … states - 1`. */
+/** Maps an observation to a state index in `0 … stateCount - 1`. */
 interface Discretizer {
-  readonly states: number;
+  readonly stateCount: number;
   readonly index: (observation: Observation) => number;
   /** Present if the observation is divided into bins. */
   readonly bins?: readonly BinEdges[];
@@ -33,13 +33,13 @@ function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): 
   if (bins === undefined) {
     if (space.kind === 'discrete') {
       const start = space.start ?? 0;
-      return { states: space.n, index: (observation) => (observation as number) - start };
+      return { stateCount: space.n, index: (observation) => (observation as number) - start };
     }
     if (space.kind === 'tuple') {
       const sizes = space.spaces.map((part) => part.n);
       const starts = space.spaces.map((part) => part.start ?? 0);
       return {
-        states: productOf(sizes),
+        stateCount: productOf(sizes),
         index: (observation) => mixedRadix(sizes, (d) => (observation as readonly number[])[d]! - starts[d]!),
       };
     }
@@ -55,7 +55,7 @@ function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): 
   const binAt = (observation: Observation, d: number) =>
     binOf(typeof observation === 'object' ? observation[d]! : Number(observation), bins[d]!.edges);
   return {
-    states: productOf(sizes),
+    stateCount: productOf(sizes),
     index: (observation) => mixedRadix(sizes, (d) => binAt(observation, d)),
     bins,
   };
@@ -76,8 +76,8 @@ function binEdges(config: NonNullable<QTableConfig['discretize']>[number]): BinE
 
 /** Finds the bin of x, which is the number of edges at or below it; NaN falls into the first bin. */
 function binOf(x: number, edges: readonly number[]): number {
-  const above = edges.findIndex((edge) => !(x >= edge));
-  return above < 0 ? edges.length : above;
+  const firstAbove = edges.findIndex((edge) => !(x >= edge));
+  return firstAbove < 0 ? edges.length : firstAbove;
 }
 
 function mixedRadix(sizes: readonly number[], digit: (dimension: number) => number): number {
@@ -97,8 +97,8 @@ const maxParameters = 20_000;
 export function qTablePolicies(config: QTableConfig, environment: EnvironmentSpec): PolicyFamily {
   const discretizer = createDiscretizer(config, environment);
   const actions = actionsOf(config, environment);
-  const states = discretizer.states;
-  const count = config.form === 'actions' ? states : states * actions.length;
+  const stateCount = discretizer.stateCount;
+  const count = config.form === 'actions' ? stateCount : stateCount * actions.length;
   if (count > maxParameters)
     throw new UserError({
       field: 'policy.discretize',
@@ -108,11 +108,11 @@ export function qTablePolicies(config: QTableConfig, environment: EnvironmentSpe
   const description = {
     kind: 'q-table',
     form: config.form,
-    states,
+    states: stateCount,
     actions: actions.map((action) => JSON.stringify(action)),
     ...(discretizer.bins && { bins: discretizer.bins }),
   } as const;
-  const parameters = parametersOf(config, states, actions);
+  const parameters = parametersOf(config, stateCount, actions);
   const actionIn = (vector: ParameterVector, state: number): Action => {
     if (config.form === 'actions') return actions[vector[state]! - parameters.low]!;
     const first = state * actions.length;
@@ -122,7 +122,7 @@ export function qTablePolicies(config: QTableConfig, environment: EnvironmentSpe
     description,
     parameters,
     build(vector) {
-      const table = Array.from({ length: states }, (_, state) => actionIn(vector, state));
+      const table = Array.from({ length: stateCount }, (_, state) => actionIn(vector, state));
       return (observation) => table[discretizer.index(observation)]!;
     },
     initial: (random) => uniformVector(parameters, random),

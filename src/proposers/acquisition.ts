@@ -25,10 +25,10 @@ export function logExpectedImprovement(mean: number, variance: number, best: num
 
 /** Computes the logarithm of the mean of exp(x) without overflow. */
 export function logMean(logarithms: readonly number[]): number {
-  const keepHighest = largest(logarithms);
-  if (keepHighest === Number.NEGATIVE_INFINITY) return keepHighest;
-  const sum = logarithms.reduce((total, one) => total + Math.exp(one - keepHighest), 0);
-  return keepHighest + Math.log(sum / logarithms.length);
+  const maximum = largest(logarithms);
+  if (maximum === Number.NEGATIVE_INFINITY) return maximum;
+  const sum = logarithms.reduce((total, one) => total + Math.exp(one - maximum), 0);
+  return maximum + Math.log(sum / logarithms.length);
 }
 
 export interface Landscape {
@@ -113,7 +113,7 @@ const redrawMove =
 
 interface ValuedPoint {
   readonly parameters: ParameterVector;
-  readonly worth: number;
+  readonly value: number;
 }
 
 /** Adds the unseen points to the known ones and returns the `kept` best; earlier ones win ties. */
@@ -124,9 +124,9 @@ function highest(
 ): readonly ValuedPoint[] {
   for (const parameters of points) {
     const key = vectorKey(parameters);
-    if (!seen.has(key) && !known.has(key)) known.set(key, { parameters, worth: acquisition(parameters) });
+    if (!seen.has(key) && !known.has(key)) known.set(key, { parameters, value: acquisition(parameters) });
   }
-  return [...known.values()].sort((a, b) => b.worth - a.worth).slice(0, kept);
+  return [...known.values()].sort((a, b) => b.value - a.value).slice(0, kept);
 }
 
 const times = <T>(count: number, make: () => T): readonly T[] => Array.from({ length: count }, make);

@@ -47,21 +47,21 @@ export const tuningProposer = (
 ): Pick<Proposer, 'propose'> => ({
   async propose(request) {
     const parts: Proposals[] = [];
-    const left: number[] = [];
+    const remaining: number[] = [];
     for (const candidate of request.candidates) {
       const tuning = due(candidate);
       if (tuning === undefined) {
-        left.push(candidate);
+        remaining.push(candidate);
         continue;
       }
       const own = { ...request, candidates: [candidate], member: tuning.by, siblings: parametersOf(parts) };
       const part = await search(own, async ([random]) => [await tuning.propose(random!)], true);
       parts.push(part);
     }
-    if (left.length === 0) return joinProposals(parts);
+    if (remaining.length === 0) return joinProposals(parts);
     return joinProposals([
       ...parts,
-      await proposer.propose({ ...request, candidates: left, siblings: parametersOf(parts) }),
+      await proposer.propose({ ...request, candidates: remaining, siblings: parametersOf(parts) }),
     ]);
   },
 });
@@ -85,15 +85,15 @@ async function search(
     (candidate): SearchedCandidate => ({ candidate, calls: [], ...(isTuned && { tuned: true }) }),
   );
   for (let attempt = 0; attempt <= corrections; attempt++) {
-    const open = all.filter(({ parameters }) => parameters === undefined);
-    if (open.length === 0) break;
+    const openCandidates = all.filter(({ parameters }) => parameters === undefined);
+    if (openCandidates.length === 0) break;
     if (caller.signal.aborted) throw new ModelError('aborted', 'aborted', { retries: 0, latencyMs: 0 });
     if (isStopped(caller)) return { proposals: [], end: { kind: 'interrupted' } };
-    const limit = caller.ledger.exceeded(open.length);
+    const limit = caller.ledger.exceeded(openCandidates.length);
     if (limit !== undefined) return { proposals: all, end: { kind: 'limit', limit } };
-    const randoms = open.map(({ candidate }) => createGenerator(seed(candidate, attempt)));
+    const randoms = openCandidates.map(({ candidate }) => createGenerator(seed(candidate, attempt)));
     const drawn = attempt === 0 ? await draw(randoms) : [];
-    for (const [i, one] of open.entries()) {
+    for (const [i, one] of openCandidates.entries()) {
       const parameters = drawn[i] ?? (await draw([randoms[i]!]))[0]!;
       const known = recorded(one.candidate, attempt, prompt.messages);
       const call = known ?? (await judge(request, one, attempt, parameters, accepted));

@@ -2,7 +2,7 @@ import type { RandomGenerator } from '../base/random/generator.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { ProgramLibrary } from '../policies/program/library.js';
-import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
+import { type ScoredParameters, vectorKey } from '../rollout/replay-buffer.js';
 
 /** The parameters to search, and the evaluations so far. */
 export interface Task {
@@ -10,7 +10,7 @@ export interface Task {
   /** Present if policies are programs. */
   readonly programs?: { readonly library: ProgramLibrary; readonly environment: EnvironmentSpec } | undefined;
   /** All evaluations in memory, oldest first. */
-  readonly history: readonly Evaluated[];
+  readonly history: readonly ScoredParameters[];
   /** Number of entries in `history` that precede the first proposal: warm-up, imported policies, earlier legs. */
   readonly warmup: number;
   /** True if repeated evaluations of a point can differ because each iteration plays different episodes. */
@@ -36,17 +36,17 @@ export interface Baseline {
  */
 export function foldHistory<S>(
   start: (task: Task) => S,
-  add: (state: S, evaluated: Evaluated, index: number) => void,
+  add: (state: S, evaluated: ScoredParameters, index: number) => void,
 ): (task: Task) => S {
-  let last: { readonly task: Task; readonly state: S; readonly folded: readonly Evaluated[] } | undefined;
+  let last: { readonly task: Task; readonly state: S; readonly foldedHistory: readonly ScoredParameters[] } | undefined;
   return (task) => {
     const continues =
       task.parameters === last?.task.parameters &&
       task.warmup === last.task.warmup &&
-      last.folded.every((evaluated, i) => isSame(evaluated, task.history[i]));
-    const { state, folded } = continues ? last! : { state: start(task), folded: [] };
-    for (let i = folded.length; i < task.history.length; i++) add(state, task.history[i]!, i);
-    last = { task, state, folded: [...task.history] };
+      last.foldedHistory.every((evaluated, i) => isSame(evaluated, task.history[i]));
+    const { state, foldedHistory } = continues ? last! : { state: start(task), foldedHistory: [] };
+    for (let i = foldedHistory.length; i < task.history.length; i++) add(state, task.history[i]!, i);
+    last = { task, state, foldedHistory: [...task.history] };
     return state;
   };
 }
@@ -58,7 +58,7 @@ export const evaluatedKeys = (): ((task: Task) => ReadonlySet<string>) =>
     (keys, { parameters }) => keys.add(vectorKey(parameters)),
   );
 
-const isSame = (a: Evaluated, b: Evaluated | undefined) =>
+const isSame = (a: ScoredParameters, b: ScoredParameters | undefined) =>
   a === b || (a.parameters === b?.parameters && a.score === b.score);
 
 /**

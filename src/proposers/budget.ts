@@ -71,9 +71,9 @@ export function usageConfig(config: ModelConfig): UsageConfig {
 }
 
 /** Longest completion to request, in tokens, if a limit depends on its length but no setting bounds it. */
-const maxCompletion = 8192;
+const maxCompletionTokens = 8192;
 /** Assumed length of the longest completion, in tokens, until a longer one arrives. */
-const assumedCompletion = 1024;
+const assumedCompletionTokens = 1024;
 
 export interface PlannedRequest {
   readonly messages: readonly ChatMessage[];
@@ -117,7 +117,7 @@ export class Ledger implements CallUsage {
   readonly #limits: LimitsConfig;
   readonly #shared: SharedBudget | undefined;
   readonly #inFlight = new Set<{ worst: Amounts }>();
-  #longestCompletion = assumedCompletion;
+  #longestCompletion = assumedCompletionTokens;
   /** The largest ratio of reported prompt tokens to `maxPromptTokens`; at least 1. */
   #promptFactor = 1;
   #spent = noSpend;
@@ -159,17 +159,17 @@ export class Ledger implements CallUsage {
    * Counts a call that has ended, with a high estimate of its failed attempts that may have been billed.
    * @param maxTokens longest completion that was requested
    */
-  record(call: CallRecord, maxTokens = this.#for(call.purpose).maxTokens ?? maxCompletion): void {
+  record(call: CallRecord, maxTokens = this.#for(call.purpose).maxTokens ?? maxCompletionTokens): void {
     const model = this.#for(call.purpose);
     const usage = call.completion?.usage ?? {};
     const { completionTokens = 0, promptTokens = 0 } = usage;
     if (model.usesTokens && call.completion?.faults?.includes('usage-wrong'))
       this.#promptFactor = Math.max(this.#promptFactor, promptTokens / maxPromptTokens(call.messages));
     this.#longestCompletion = Math.max(this.#longestCompletion, completionTokens);
-    const lost = faultsOf(call).filter((kind) => mayBePaid(kind as ModelErrorKind));
+    const lostKinds = faultsOf(call).filter((kind) => mayBePaid(kind as ModelErrorKind));
     const length = maxTokens * (call.choices ?? 1);
     const worst = () => this.#worst(model, { prompt: this.#promptTokens(call.messages), choices: 1, length });
-    const used = sumAmounts([usedTokens(model, usage), ...lost.map(() => ({ ...worst(), calls: 0 }))]);
+    const used = sumAmounts([usedTokens(model, usage), ...lostKinds.map(() => ({ ...worst(), calls: 0 }))]);
     this.#spent = sumAmounts([this.#spent, used]);
     const unreported = used.tokens - promptTokens - completionTokens;
     this.#totals = sumUsage([this.#totals, usageOfCall(call, unreported, model.price !== undefined)]);
@@ -185,29 +185,29 @@ export class Ledger implements CallUsage {
     const model = this.#for(purpose);
     const { choices, among = 1, messages } = request;
     const isLengthLimited = model.usesTokens && this.#budgets.some(limitsLength);
-    const prompt = isLengthLimited ? this.#promptTokens(messages) : 0;
-    const worst = (length: number) => this.#worst(model, { prompt, choices, length });
+    const promptTokens = isLengthLimited ? this.#promptTokens(messages) : 0;
+    const worst = (length: number) => this.#worst(model, { prompt: promptTokens, choices, length });
     const all = (length: number) => sumAmounts(Array.from({ length: among }, () => worst(length)));
-    const expected = model.maxTokens ?? Math.min(2 * this.#longestCompletion, maxCompletion);
+    const expected = model.maxTokens ?? Math.min(2 * this.#longestCompletion, maxCompletionTokens);
     const limit = this.#exceededBy(all(expected));
     // If not all of them fit, this one still may.
-    const alone = limit === undefined ? undefined : this.#exceededBy(worst(expected));
-    if (alone !== undefined) return alone;
+    const limitAlone = limit === undefined ? undefined : this.#exceededBy(worst(expected));
+    if (limitAlone !== undefined) return limitAlone;
     const isOpen = isLengthLimited && model.maxTokens === undefined;
     const length = isOpen ? this.#longestFor(limit === undefined ? all : worst, expected) : expected;
-    const held = { worst: worst(length) };
-    this.#inFlight.add(held);
+    const pending = { worst: worst(length) };
+    this.#inFlight.add(pending);
     // A retry doesn't count as another call.
-    const again = { ...this.#worst(model, { prompt, choices: 1, length: length * choices }), calls: 0 };
+    const retryWorst = { ...this.#worst(model, { prompt: promptTokens, choices: 1, length: length * choices }), calls: 0 };
     return {
       maxTokens: isOpen ? length : model.maxTokens,
       mayTryAgain: (kind) => {
         if (!mayBePaid(kind)) return true;
-        if (this.#exceededBy(again) !== undefined) return false;
-        held.worst = sumAmounts([held.worst, again]);
+        if (this.#exceededBy(retryWorst) !== undefined) return false;
+        pending.worst = sumAmounts([pending.worst, retryWorst]);
         return true;
       },
-      release: () => this.#inFlight.delete(held),
+      release: () => this.#inFlight.delete(pending),
     };
   }
 
@@ -275,15 +275,15 @@ export class Ledger implements CallUsage {
     return undefined;
   }
 
-  /** Returns the maximum length of a completion within the limits, in tokens, from `fewest` to `maxCompletion`. */
+  /** Returns the maximum length of a completion within the limits, in tokens, from `fewest` to `maxCompletionTokens`. */
   #longestFor(worst: (length: number) => Amounts, fewest: number): number {
     const [none, one] = [worst(0), worst(1)];
-    const longest = this.#budgets.flatMap(({ limits, used }) =>
+    const maxLengths = this.#budgets.flatMap(({ limits, used }) =>
       callKeys
         .filter((key) => one[key] > none[key] && limits[key] !== undefined)
         .map((key) => (limits[key]! - used[key] - none[key]) / (one[key] - none[key])),
     );
-    return Math.max(fewest, Math.floor(smallest([maxCompletion, ...longest])));
+    return Math.max(fewest, Math.floor(smallest([maxCompletionTokens, ...maxLengths])));
   }
 }
 
@@ -304,8 +304,8 @@ function costOf({ price }: UsageConfig, prompt: number, cached: number, completi
 
 /** Computes the tokens and cost of a completion, estimated if the provider reported none. */
 function usedTokens(model: UsageConfig, { unreported, ...usage }: Usage): Amounts {
-  const prompt = (usage.promptTokens ?? 0) + (unreported?.promptTokens ?? 0);
-  const completion = (usage.completionTokens ?? 0) + (unreported?.completionTokens ?? 0);
-  const cost = costOf(model, prompt, usage.cachedTokens ?? 0, completion);
-  return { ...noSpend, calls: 1, tokens: prompt + completion, cost };
+  const promptTokens = (usage.promptTokens ?? 0) + (unreported?.promptTokens ?? 0);
+  const completionTokens = (usage.completionTokens ?? 0) + (unreported?.completionTokens ?? 0);
+  const cost = costOf(model, promptTokens, usage.cachedTokens ?? 0, completionTokens);
+  return { ...noSpend, calls: 1, tokens: promptTokens + completionTokens, cost };
 }

@@ -77,9 +77,9 @@ export async function callModel(
   const { ledger, onFault, onRead, onWait, signal } = caller;
   const { attempt, candidates, choices, grammar, iteration, messages, purpose, sampling } = request;
   if (isStopped(caller)) return { kind: 'stopped' };
-  const room = ledger.reserve({ messages, choices: candidates.length, among: request.among }, purpose);
-  if (typeof room === 'string') return { kind: 'limit', limit: room };
-  const { maxTokens } = room;
+  const reservation = ledger.reserve({ messages, choices: candidates.length, among: request.among }, purpose);
+  if (typeof reservation === 'string') return { kind: 'limit', limit: reservation };
+  const { maxTokens } = reservation;
   const now = () => caller.now().toISOString();
   try {
     const failedTries: ModelErrorKind[] = [];
@@ -87,8 +87,8 @@ export async function callModel(
       recordOf(request, 0, time, {
         outcome: { ...lostCall, retries: failedTries.length, failedTries: [...failedTries] },
       });
-    const started = now();
-    const sent = await caller.send?.(lost(started));
+    const startTime = now();
+    const sent = await caller.send?.(lost(startTime));
     const calls = await model
       .generate(messages, {
         seeds: candidates.map(({ seed }) => seed),
@@ -103,12 +103,12 @@ export async function callModel(
           ...(onWait && { onWait }),
           ...(onFault && { onFault }),
           mayTryAgain(kind) {
-            const may = room.mayTryAgain(kind);
-            if (may && mayBePaid(kind)) {
+            const mayRetry = reservation.mayTryAgain(kind);
+            if (mayRetry && mayBePaid(kind)) {
               failedTries.push(kind);
-              sent?.retried(lost(started));
+              sent?.retried(lost(startTime));
             }
-            return may;
+            return mayRetry;
           },
         },
       })
@@ -129,7 +129,7 @@ export async function callModel(
     }
     return { kind: 'ended', calls };
   } finally {
-    room.release();
+    reservation.release();
   }
 }
 

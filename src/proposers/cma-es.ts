@@ -5,7 +5,7 @@
  */
 import { createGenerator } from '../base/random/generator.js';
 import type { CmaEsConfig } from '../config/baselines.js';
-import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
+import { type ScoredParameters, vectorKey } from '../rollout/replay-buffer.js';
 import { largest, sum } from '../statistics/descriptive.js';
 import { type Baseline, foldHistory, sampleUnseen, type Task } from './baseline.js';
 import { type Covariance, createDiagonalCovariance, createFullCovariance } from './covariance.js';
@@ -54,7 +54,7 @@ interface SearchState {
   readonly seen: Set<string>;
   warmupBest: number;
   distribution: Distribution;
-  generation: Evaluated[];
+  generation: ScoredParameters[];
 }
 
 /**
@@ -162,10 +162,10 @@ function update({ distribution, strategy, generation, task }: SearchState): void
     distribution.best = ranked[0]!.score;
     distribution.bestGeneration = distribution.generations;
   }
-  const own = ranked.map(({ parameters }) =>
+  const ownSteps = ranked.map(({ parameters }) =>
     parameters.map((value, i) => (value - distribution.mean[i]!) / distribution.sigma),
   );
-  const steps = task.shared ? own.map((step) => shortenStep(step, distribution.covariance)) : own;
+  const steps = task.shared ? ownSteps.map((step) => shortenStep(step, distribution.covariance)) : ownSteps;
   moveMean(distribution, strategy, steps);
   widen((stepPathRate / stepDamping) * (norm(distribution.stepPath) / normalLength - 1));
 }
@@ -211,8 +211,8 @@ function moveMean(
     const length = norm(covariance.whiten(y));
     return { weight: length === 0 ? 0 : (rankMuRate * weight * n) / length ** 2, y };
   });
-  const lost = moving ? 0 : rankOneRate * pathRate * (2 - pathRate);
-  covariance.update(1 + lost - rankOneRate - rankMuRate * sum(weights), [
+  const lostVariance = moving ? 0 : rankOneRate * pathRate * (2 - pathRate);
+  covariance.update(1 + lostVariance - rankOneRate - rankMuRate * sum(weights), [
     { weight: rankOneRate, y: distribution.path },
     ...rankMu,
   ]);
@@ -220,11 +220,11 @@ function moveMean(
 
 /** Returns the tutorial's default parameters (table 1). */
 function strategyFor(n: number, population: number): Strategy {
-  const raw = Array.from({ length: population }, (_, i) => Math.log((population + 1) / 2) - Math.log(i + 1));
-  const parents = raw.slice(0, Math.floor(population / 2));
-  const rest = raw.slice(parents.length);
-  const effectiveParents = sum(parents) ** 2 / sum(parents.map((w) => w ** 2));
-  const effectiveRest = sum(rest) ** 2 / sum(rest.map((w) => w ** 2));
+  const rawWeights = Array.from({ length: population }, (_, i) => Math.log((population + 1) / 2) - Math.log(i + 1));
+  const parentWeights = rawWeights.slice(0, Math.floor(population / 2));
+  const restWeights = rawWeights.slice(parentWeights.length);
+  const effectiveParents = sum(parentWeights) ** 2 / sum(parentWeights.map((w) => w ** 2));
+  const effectiveRest = sum(restWeights) ** 2 / sum(restWeights.map((w) => w ** 2));
 
   // The diagonal has fewer values, so it can be learned faster (Ros and Hansen).
   const speed = n > fullCovarianceLimit ? (n + 2) / 3 : 1;
@@ -241,11 +241,11 @@ function strategyFor(n: number, population: number): Strategy {
     1 + (2 * effectiveRest) / (effectiveRest + 2),
     (1 - rankOneRate - rankMuRate) / (n * rankMuRate),
   );
-  const positives = sum(raw.filter((w) => w >= 0));
-  const negatives = -sum(raw.filter((w) => w < 0));
+  const positiveSum = sum(rawWeights.filter((w) => w >= 0));
+  const negativeSum = -sum(rawWeights.filter((w) => w < 0));
   return {
     population,
-    weights: raw.map((w) => (w >= 0 ? w / positives : (negativeTotal * w) / negatives)),
+    weights: rawWeights.map((w) => (w >= 0 ? w / positiveSum : (negativeTotal * w) / negativeSum)),
     effectiveParents,
     pathRate: (4 + effectiveParents / n) / (n + 4 + (2 * effectiveParents) / n),
     stepPathRate,

@@ -37,8 +37,8 @@ export function createFullCovariance(n: number): Covariance {
       return multiply(scaled, (row, column) => axes.get(row, column));
     },
     whiten(y) {
-      const turned = multiply(y, (row, column) => axes.get(column, row));
-      const scaled = turned.map((value, i) => value / lengths[i]!);
+      const rotated = multiply(y, (row, column) => axes.get(column, row));
+      const scaled = rotated.map((value, i) => value / lengths[i]!);
       return multiply(scaled, (row, column) => axes.get(row, column));
     },
     update(decay, terms) {

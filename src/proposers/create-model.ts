@@ -74,13 +74,13 @@ function createLocal(config: LocalConfig): LanguageModel {
 function atPath({ file, field, value, message, ...rest }: Problem, directory: string): Problem {
   if (file === undefined)
     return { ...rest, field: field ?? 'model.path', value: value ?? directory, message };
-  const inside = relative(directory, file);
-  const place = [inside.startsWith('..') ? file : inside, field].filter((part) => part !== undefined);
-  const given = value === undefined ? '' : ` (${JSON.stringify(value)})`;
+  const innerPath = relative(directory, file);
+  const placeParts = [innerPath.startsWith('..') ? file : innerPath, field].filter((part) => part !== undefined);
+  const valueText = value === undefined ? '' : ` (${JSON.stringify(value)})`;
   return {
     ...rest,
     field: 'model.path',
     value: directory,
-    message: `${place.join(', ')}${given}: ${message}`,
+    message: `${placeParts.join(', ')}${valueText}: ${message}`,
   };
 }

@@ -132,9 +132,9 @@ export function negativeLogPosterior(
       const c = scaledDistance(rows[a]!, rows[b]!, weights, metric);
       // Each pair occurs twice in the symmetric matrix but only once here, which cancels the factor ½ of the trace.
       const pull = precision[a * n + b]! - (alpha[a]! * alpha[b]!) / amplitude;
-      const factorOf = pull * (5 / 3) * (1 + c) * Math.exp(-c);
+      const pairFactor = pull * (5 / 3) * (1 + c) * Math.exp(-c);
       for (let i = 0; i < weights.length; i++)
-        gradient[last === 1 ? 0 : i]! += factorOf * weights[i]! * squared(rows[a]!, rows[b]!, i, metric);
+        gradient[last === 1 ? 0 : i]! += pairFactor * weights[i]! * squared(rows[a]!, rows[b]!, i, metric);
     }
   }
   for (const [i, given] of hyperparameters.entries()) {

@@ -5,7 +5,7 @@
 import normalQuantile from '@stdlib/stats-base-dists-normal-quantile';
 import { createGenerator, type RandomGenerator, shuffled } from '../base/random/generator.js';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
-import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
+import { type ScoredParameters, vectorKey } from '../rollout/replay-buffer.js';
 import { mean, standardDeviation } from '../statistics/descriptive.js';
 import { logExpectedImprovement, logMean, maximize } from './acquisition.js';
 import type { Baseline, Task } from './baseline.js';
@@ -65,22 +65,22 @@ function createBelief(): (task: Task) => Promise<readonly Posterior[]> {
   };
 }
 
-const isFlat = (shown: readonly Evaluated[]) => shown.every(({ score }) => score === shown[0]!.score);
+const isFlat = (shown: readonly ScoredParameters[]) => shown.every(({ score }) => score === shown[0]!.score);
 
 /** Selects the evaluations used for fitting, oldest first. */
-function thinOut(history: readonly Evaluated[]): readonly Evaluated[] {
+function thinOut(history: readonly ScoredParameters[]): readonly ScoredParameters[] {
   const { above, best, latest } = thinning;
   if (history.length <= above) return history;
   const ranked = history.map((_, i) => i).sort((a, b) => history[b]!.score - history[a]!.score || b - a);
-  const certain = new Set([...ranked.slice(0, best), ...history.map((_, i) => i).slice(-latest)]);
-  const others = ranked.filter((i) => !certain.has(i));
-  const drawn = shuffled(others, createGenerator(history.length)).slice(0, above - certain.size);
-  const kept = new Set([...certain, ...drawn]);
+  const alwaysKept = new Set([...ranked.slice(0, best), ...history.map((_, i) => i).slice(-latest)]);
+  const others = ranked.filter((i) => !alwaysKept.has(i));
+  const drawn = shuffled(others, createGenerator(history.length)).slice(0, above - alwaysKept.size);
+  const kept = new Set([...alwaysKept, ...drawn]);
   return history.filter((_, i) => kept.has(i));
 }
 
 /** Fits a process with a shared length scale and, with few parameters and enough points, one with a scale for each. */
-async function fitProcesses(task: Task, shown: readonly Evaluated[]): Promise<readonly Hyperparameters[]> {
+async function fitProcesses(task: Task, shown: readonly ScoredParameters[]): Promise<readonly Hyperparameters[]> {
   // All returns may still have been equal when the last fit was due.
   if (isFlat(shown)) return [];
   const observations = observationsOf(task, shown);
@@ -88,9 +88,9 @@ async function fitProcesses(task: Task, shown: readonly Evaluated[]): Promise<re
   const prior = priorOf(count, task.noisy === true);
   const lengths = count <= maxLengthScales && shown.length >= 2 * count && count > 1 ? [1, count] : [1];
   const fits: Hyperparameters[] = [];
-  for (const several of lengths) {
+  for (const scaleCount of lengths) {
     const start = Float64Array.from([
-      ...Array<number>(several).fill(prior.length.mean),
+      ...Array<number>(scaleCount).fill(prior.length.mean),
       prior.roughness.mean,
     ]);
     const found = await minimize(
@@ -112,17 +112,17 @@ function chooseAll(
   const { history, parameters: spec, noisy } = task;
   const grid = createValueGrid(spec);
   const seen = new Set(history.map(({ parameters }) => vectorKey(parameters)));
-  let processes = believed;
+  let posteriors = believed;
   const worthAlone = noisy
-    ? ({ parameters }: Evaluated) =>
+    ? ({ parameters }: ScoredParameters) =>
         mean(believed.map((one) => one.predict(scalePoints(parameters, spec)).mean))
-    : ({ score }: Evaluated) => score;
+    : ({ score }: ScoredParameters) => score;
   const best = bestPoints(history, worthAlone);
   return randoms.map((random) => {
-    const worth = worthOf(processes, spec);
+    const worth = worthOf(posteriors, spec);
     const parameters = maximize({ spec, grid, best, seen, acquisition: worth }, random);
     seen.add(vectorKey(parameters));
-    processes = processes.map((one) => one.withBelief(scalePoints(parameters, spec)));
+    posteriors = posteriors.map((one) => one.withBelief(scalePoints(parameters, spec)));
     return parameters;
   });
 }
@@ -143,8 +143,8 @@ function worthOf(processes: readonly Posterior[], spec: ParameterSpec) {
 
 /** Finds the `bestCount` best distinct points; the newest wins ties. */
 function bestPoints(
-  history: readonly Evaluated[],
-  worthAlone: (evaluated: Evaluated) => number,
+  history: readonly ScoredParameters[],
+  worthAlone: (evaluated: ScoredParameters) => number,
 ): readonly ParameterVector[] {
   const points = new Map<string, { readonly parameters: ParameterVector; readonly value: number }>();
   for (const evaluated of history.toReversed()) {
@@ -156,7 +156,7 @@ function bestPoints(
 }
 
 /** Returns the points scaled to [−1, 1] (unscaled for tables), and the normal scores of their returns. */
-function observationsOf({ parameters: spec }: Task, shown: readonly Evaluated[]): Observations {
+function observationsOf({ parameters: spec }: Task, shown: readonly ScoredParameters[]): Observations {
   return {
     rows: shown.map(({ parameters }) => scalePoints(parameters, spec)),
     targets: normalScores(shown.map(({ score }) => score)),

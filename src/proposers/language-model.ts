@@ -34,15 +34,15 @@ interface AskingState {
   readonly model: LanguageModel;
   readonly request: ProposalRequest;
   /** Replies to a request for several candidates, until they are judged. */
-  readonly replies: Map<number, CallRecord>;
-  readonly logged: Set<CallRecord>;
+  readonly unjudgedCalls: Map<number, CallRecord>;
+  readonly loggedCalls: Set<CallRecord>;
   /** Number of new replies that were rejected. */
   rejected: number;
   isAnyAccepted: boolean;
   /** True once the model's server was reached. */
   isReached: boolean;
   /** The reason why no more requests are sent. */
-  stopped?: { readonly limit: LimitName } | 'interrupted' | ModelError | undefined;
+  stopReason?: { readonly limit: LimitName } | 'interrupted' | ModelError | undefined;
 }
 
 /**
@@ -51,11 +51,11 @@ interface AskingState {
  */
 async function askForAll(model: LanguageModel, request: ProposalRequest): Promise<Proposals> {
   const { siblings = [], candidates, caller, concurrency, prompt } = request;
-  const asking: AskingState = {
+  const state: AskingState = {
     model,
     request,
-    replies: new Map(),
-    logged: new Set(),
+    unjudgedCalls: new Map(),
+    loggedCalls: new Set(),
     rejected: 0,
     isAnyAccepted: false,
     isReached: request.isReached !== false,
@@ -65,62 +65,62 @@ async function askForAll(model: LanguageModel, request: ProposalRequest): Promis
     return { candidate, calls: [], attempt: 0, messages, sampling: undefined, parameters: undefined };
   });
   const limit = pLimit(concurrency);
-  let waiting = all.length;
+  let waitingCount = all.length;
   try {
-    await askTogether(asking, all);
+    await askTogether(state, all);
     await Promise.all(
       all.map((one) =>
         limit(() => {
           // The waiting candidates share the remaining budget.
-          const among = waiting--;
-          return askForOne(asking, one, siblings, among);
+          const among = waitingCount--;
+          return askForOne(state, one, siblings, among);
         }),
       ),
     );
     const accepted = [...siblings];
     for (const one of all) {
-      if (accepted.length > siblings.length) await correctRepeat(asking, one, accepted);
+      if (accepted.length > siblings.length) await correctRepeat(state, one, accepted);
       if (one.parameters !== undefined) accepted.push(one.parameters);
     }
   } finally {
-    for (const { calls } of all) for (const call of calls) log(asking, call);
+    for (const { calls } of all) for (const call of calls) log(state, call);
   }
-  const { stopped } = asking;
-  if (stopped instanceof ModelError) throw stopped;
-  if (stopped !== 'interrupted') return { proposals: all, end: stopped && { kind: 'limit', ...stopped } };
+  const { stopReason } = state;
+  if (stopReason instanceof ModelError) throw stopReason;
+  if (stopReason !== 'interrupted') return { proposals: all, end: stopReason && { kind: 'limit', ...stopReason } };
   if (!caller.signal.aborted) return { proposals: [], end: { kind: 'interrupted' } };
   throw new ModelError('aborted', 'the call was aborted', { retries: 0, latencyMs: 0 });
 }
 
 /** Asks for one candidate until its reply is usable: generates, reads, and appends the correction. */
 async function askForOne(
-  asking: AskingState,
+  state: AskingState,
   one: Conversation,
   siblings: readonly ParameterVector[],
   among = 1,
 ): Promise<void> {
-  const { corrections, maxRejected = Number.POSITIVE_INFINITY } = asking.request;
-  for (; one.attempt <= corrections && asking.stopped === undefined; one.attempt++) {
-    if (!asking.isAnyAccepted && asking.rejected >= maxRejected) {
-      asking.stopped = { limit: 'rejections' };
+  const { corrections, maxRejected = Number.POSITIVE_INFINITY } = state.request;
+  for (; one.attempt <= corrections && state.stopReason === undefined; one.attempt++) {
+    if (!state.isAnyAccepted && state.rejected >= maxRejected) {
+      state.stopReason = { limit: 'rejections' };
       return;
     }
-    const call = await nextCall(asking, one, siblings, among);
+    const call = await nextCall(state, one, siblings, among);
     if (call === undefined) return;
     one.calls.push(call);
     const { outcome } = call;
-    const isNew = !asking.logged.has(call);
+    const isNew = !state.loggedCalls.has(call);
     if (outcome.kind === 'accepted') {
       one.parameters = outcome.parameters;
-      asking.isAnyAccepted = true;
+      state.isAnyAccepted = true;
       return;
     }
     // Calls for several candidates are logged in candidate order, once all replies have arrived.
-    if (asking.request.candidates.length === 1) log(asking, call);
+    if (state.request.candidates.length === 1) log(state, call);
     if (outcome.kind === 'rejected') {
-      if (isNew) asking.rejected++;
-      correct(asking, one, outcome.failure);
-    } else asking.stopped ??= finalError(call, asking.isReached);
+      if (isNew) state.rejected++;
+      correct(state, one, outcome.failure);
+    } else state.stopReason ??= finalError(call, state.isReached);
     // The provider would refuse the same prompt again.
     if (outcome.kind === 'error' && (outcome.error === 'content-filter' || outcome.error === 'too-long'))
       return;
@@ -129,49 +129,49 @@ async function askForOne(
 
 /** Returns the next call of a conversation, recorded or new, after judging it; undefined if stopped. */
 async function nextCall(
-  asking: AskingState,
+  state: AskingState,
   one: Conversation,
   siblings: readonly ParameterVector[],
   among: number,
 ): Promise<CallRecord | undefined> {
-  const { logged, replies, request } = asking;
+  const { loggedCalls, unjudgedCalls, request } = state;
   const { attempt, candidate, messages } = one;
   const known = request.recorded(candidate, attempt, messages);
   if (known !== undefined) {
     // Its process may have ended before the proposal was checked.
     const call = known.outcome.kind === 'accepted' ? await judge(request, known, siblings) : known;
-    logged.add(call);
+    loggedCalls.add(call);
     return call;
   }
-  const arrived = replies.get(candidate);
-  replies.delete(candidate);
-  if (arrived !== undefined) return judge(request, arrived, siblings);
-  const [call] = await requestFor(asking, [one], among);
+  const arrivedCall = unjudgedCalls.get(candidate);
+  unjudgedCalls.delete(candidate);
+  if (arrivedCall !== undefined) return judge(request, arrivedCall, siblings);
+  const [call] = await requestFor(state, [one], among);
   return call && judge(request, call, siblings);
 }
 
 /** Sends one request for all candidates if the model supports it; those without a reply are requested separately. */
-async function askTogether(asking: AskingState, all: readonly Conversation[]): Promise<void> {
-  const { model, replies, request } = asking;
-  const open = all.filter(({ candidate, messages }) => !request.recorded(candidate, 0, messages));
-  if (!model.givesSeveral || open.length < 2) return;
-  for (const call of await requestFor(asking, open)) replies.set(call.candidate, call);
-  const [failed] = replies.values();
-  const failure = failed && finalError(failed, asking.isReached);
+async function askTogether(state: AskingState, all: readonly Conversation[]): Promise<void> {
+  const { model, unjudgedCalls, request } = state;
+  const openConversations = all.filter(({ candidate, messages }) => !request.recorded(candidate, 0, messages));
+  if (!model.givesSeveral || openConversations.length < 2) return;
+  for (const call of await requestFor(state, openConversations)) unjudgedCalls.set(call.candidate, call);
+  const [failed] = unjudgedCalls.values();
+  const failure = failed && finalError(failed, state.isReached);
   if (failure === undefined) return;
-  asking.stopped = failure;
-  open[0]!.calls.push(failed!);
+  state.stopReason = failure;
+  openConversations[0]!.calls.push(failed!);
 }
 
 async function requestFor(
-  asking: AskingState,
+  state: AskingState,
   conversations: readonly Conversation[],
   among?: number,
 ): Promise<readonly CallRecord[]> {
-  const { model, request } = asking;
+  const { model, request } = state;
   const { siblings = [], caller, grammar, iteration, member, prompt, purpose, seed } = request;
   const { attempt, messages, sampling } = conversations[0]!;
-  const asked: CallRequest = {
+  const callRequest: CallRequest = {
     iteration,
     attempt,
     candidates: conversations.map(({ candidate }) => ({ candidate, seed: seed(candidate, attempt) })),
@@ -183,14 +183,14 @@ async function requestFor(
     sampling,
     among,
   };
-  const called = await callModel(model, asked, caller, (reply) => outcomeOf(request, reply, siblings));
-  if (called.kind === 'ended') {
-    asking.isReached ||= called.calls.some(hasReachedModel);
-    return called.calls;
+  const result = await callModel(model, callRequest, caller, (reply) => outcomeOf(request, reply, siblings));
+  if (result.kind === 'ended') {
+    state.isReached ||= result.calls.some(hasReachedModel);
+    return result.calls;
   }
   // A request for several candidates may be too large for a limit that allows some of them.
-  if (called.kind === 'stopped') asking.stopped ??= 'interrupted';
-  else if (conversations.length === 1) asking.stopped ??= { limit: called.limit };
+  if (result.kind === 'stopped') state.stopReason ??= 'interrupted';
+  else if (conversations.length === 1) state.stopReason ??= { limit: result.limit };
   return [];
 }
 
@@ -227,20 +227,20 @@ async function judge(
 
 /** Asks again for a candidate whose proposal repeats that of an earlier one. */
 async function correctRepeat(
-  asking: AskingState,
+  state: AskingState,
   one: Conversation,
   accepted: readonly ParameterVector[],
 ): Promise<void> {
   const last = one.calls.at(-1);
   if (one.parameters === undefined || last === undefined) return;
-  const call = await judge(asking.request, last, accepted);
-  if (asking.logged.has(last)) asking.logged.add(call);
+  const call = await judge(state.request, last, accepted);
+  if (state.loggedCalls.has(last)) state.loggedCalls.add(call);
   one.calls.splice(-1, 1, call);
   one.parameters = call.outcome.kind === 'accepted' ? call.outcome.parameters : undefined;
   if (call.outcome.kind !== 'rejected') return;
-  correct(asking, one, call.outcome.failure);
+  correct(state, one, call.outcome.failure);
   one.attempt++;
-  await askForOne(asking, one, accepted);
+  await askForOne(state, one, accepted);
 }
 
 /** Appends an unusable reply, and a message that explains what is wrong with it. */
@@ -266,8 +266,8 @@ export function finalError({ outcome }: CallRecord, isReached: boolean): ModelEr
     : undefined;
 }
 
-function log({ logged, request }: AskingState, call: CallRecord): void {
-  if (logged.has(call)) return;
-  logged.add(call);
+function log({ loggedCalls, request }: AskingState, call: CallRecord): void {
+  if (loggedCalls.has(call)) return;
+  loggedCalls.add(call);
   request.onCall(call);
 }

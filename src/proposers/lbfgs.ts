@@ -8,7 +8,7 @@ export interface Point {
 }
 
 /** Number of recent steps remembered, each with its change of the gradient. */
-const memory = 10;
+const maxPairs = 10;
 /** Constants of the Armijo and Wolfe conditions, as in SciPy's L-BFGS-B. */
 const [sufficientDecrease, sufficientFlattening] = [1e-3, 0.9];
 /** Maximum number of evaluations per line search. */
@@ -17,7 +17,7 @@ const maxTries = 20;
 type Evaluate = (x: Float64Array) => Promise<Omit<Point, 'x'>>;
 interface StepPair {
   readonly step: Float64Array;
-  readonly change: Float64Array;
+  readonly gradientChange: Float64Array;
 }
 
 /** @returns the final point, after at most `iterations` steps */
@@ -30,10 +30,10 @@ export async function minimize(evaluate: Evaluate, start: Float64Array, iteratio
     const direction = searchDirection(point.gradient, pairs);
     const next = await searchLine(evaluate, point, direction, pairs.length === 0 ? Math.min(1, 1 / size) : 1);
     if (next === undefined) break;
-    const pair = { step: axpy(next.x, -1, point.x), change: axpy(next.gradient, -1, point.gradient) };
+    const pair = { step: axpy(next.x, -1, point.x), gradientChange: axpy(next.gradient, -1, point.gradient) };
     // Only pairs with positive curvature keep the approximate Hessian positive definite.
-    if (dot(pair.step, pair.change) > 1e-12 * dot(pair.change, pair.change)) pairs.push(pair);
-    if (pairs.length > memory) pairs.shift();
+    if (dot(pair.step, pair.gradientChange) > 1e-12 * dot(pair.gradientChange, pair.gradientChange)) pairs.push(pair);
+    if (pairs.length > maxPairs) pairs.shift();
     point = next;
   }
   return point;
@@ -43,16 +43,16 @@ export async function minimize(evaluate: Evaluate, start: Float64Array, iteratio
 function searchDirection(slope: Float64Array, pairs: readonly StepPair[]): Float64Array {
   let q: Float64Array = slope;
   const factors: number[] = [];
-  for (const { step, change } of pairs.toReversed()) {
-    const factor = dot(step, q) / dot(step, change);
+  for (const { step, gradientChange } of pairs.toReversed()) {
+    const factor = dot(step, q) / dot(step, gradientChange);
     factors.unshift(factor);
-    q = axpy(q, -factor, change);
+    q = axpy(q, -factor, gradientChange);
   }
   const last = pairs.at(-1);
-  const scale = last === undefined ? 1 : dot(last.step, last.change) / dot(last.change, last.change);
+  const scale = last === undefined ? 1 : dot(last.step, last.gradientChange) / dot(last.gradientChange, last.gradientChange);
   let r: Float64Array = q.map((value) => scale * value);
-  for (const [i, { step, change }] of pairs.entries())
-    r = axpy(r, factors[i]! - dot(change, r) / dot(step, change), step);
+  for (const [i, { step, gradientChange }] of pairs.entries())
+    r = axpy(r, factors[i]! - dot(gradientChange, r) / dot(step, gradientChange), step);
   return r.map((value) => -value);
 }
 

@@ -1,7 +1,7 @@
 import type { RandomGenerator } from '../base/random/generator.js';
 import type { HillClimbConfig } from '../config/baselines.js';
 import type { ParameterVector } from '../policies/policy.js';
-import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
+import { type ScoredParameters, vectorKey } from '../rollout/replay-buffer.js';
 import { type Baseline, evaluatedKeys, foldHistory, sampleUnseen, type Task } from './baseline.js';
 import { createValueGrid, drawPoint, isTable, mutate } from './moves.js';
 import { programBaseline, randomProgramSearch } from './programs.js';
@@ -33,7 +33,7 @@ export function createHillClimb(config: HillClimbConfig): Baseline {
       const sigma = config.sigma ?? hillStep * (high - low);
       return proposeFrom(best, task, seen, random, (widening) => ({
         deviation: sigma * widening,
-        further: widening,
+        extra: widening,
       }));
     },
   };
@@ -42,7 +42,7 @@ export function createHillClimb(config: HillClimbConfig): Baseline {
 /** Collects the keys of evaluated points, and finds the best point; the newest wins ties. */
 const climbFold = () =>
   foldHistory(
-    () => ({ seen: new Set<string>(), best: undefined as Evaluated | undefined }),
+    () => ({ seen: new Set<string>(), best: undefined as ScoredParameters | undefined }),
     (state, evaluated) => {
       state.seen.add(vectorKey(evaluated.parameters));
       if (state.best === undefined || evaluated.score >= state.best.score) state.best = evaluated;
@@ -64,7 +64,7 @@ export function createMix(): Baseline {
       const { seen, best } = climb(task);
       const { low, high } = task.parameters;
       if (best === undefined || isTable(task.parameters))
-        return proposeFrom(best, task, seen, random, (widening) => ({ deviation: 0, further: widening }));
+        return proposeFrom(best, task, seen, random, (widening) => ({ deviation: 0, extra: widening }));
       const grid = createValueGrid(task.parameters);
       const move = () => {
         if (random.random() < 0.5)
@@ -85,18 +85,18 @@ export function createMix(): Baseline {
  * @param stepOf returns the standard deviation; for tables, roughly the number of entries to redraw in addition to one
  */
 function proposeFrom(
-  from: Evaluated | undefined,
+  from: ScoredParameters | undefined,
   { parameters: spec }: Task,
   seen: ReadonlySet<string>,
   random: RandomGenerator,
-  stepOf: (widening: number) => { readonly deviation: number; readonly further: number },
+  stepOf: (widening: number) => { readonly deviation: number; readonly extra: number },
 ): ParameterVector {
   const grid = createValueGrid(spec);
   const anywhere = () => drawPoint(grid, spec.count, random);
   if (from === undefined) return anywhere();
   const near = (widening: number) => {
-    const { deviation, further } = stepOf(widening);
-    if (isTable(spec)) return mutate(from.parameters, grid, further, random);
+    const { deviation, extra } = stepOf(widening);
+    if (isTable(spec)) return mutate(from.parameters, grid, extra, random);
     return from.parameters.map((value) => grid.value(grid.index(value + deviation * random.normal())));
   };
   return sampleUnseen(seen, near, anywhere);

@@ -60,9 +60,9 @@ export function mutate(
   further: number,
   random: RandomGenerator,
 ): ParameterVector {
-  const certain = random.integers(0, parameters.length);
+  const index = random.integers(0, parameters.length);
   return parameters.map((value, i) =>
-    i === certain || random.random() < further / parameters.length ? drawOther(value, grid, random) : value,
+    i === index || random.random() < further / parameters.length ? drawOther(value, grid, random) : value,
   );
 }
 
@@ -75,10 +75,10 @@ export function drawOther(value: number, grid: ValueGrid, random: RandomGenerato
 
 /** Draws a uniformly random subset of the positions 0 … count − 1, with `wanted` elements or all if there are fewer. */
 export function drawPositions(count: number, wanted: number, random: RandomGenerator): ReadonlySet<number> {
-  const left = Array.from({ length: count }, (_, i) => i);
+  const remaining = Array.from({ length: count }, (_, i) => i);
   const chosen = new Set<number>();
-  while (chosen.size < wanted && left.length > 0) {
-    const [position] = left.splice(random.integers(0, left.length), 1);
+  while (chosen.size < wanted && remaining.length > 0) {
+    const [position] = remaining.splice(random.integers(0, remaining.length), 1);
     chosen.add(position!);
   }
   return chosen;

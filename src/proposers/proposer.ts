@@ -20,7 +20,7 @@ export interface Proposer {
 interface PastProposals {
   readonly entries: readonly BufferEntry[];
   /** The portfolio members, relay legs or tuning searches that proposed, by `iteration/candidate`. */
-  readonly asked: ReadonlyMap<string, ProposalTurn>;
+  readonly memberTurns: ReadonlyMap<string, ProposalTurn>;
 }
 
 /** The portfolio member, relay leg or tuning search that proposed in an iteration. */
@@ -48,7 +48,7 @@ export interface ProposalRequest {
   /** Purpose of the calls, if they aren't for proposals. */
   readonly purpose?: string;
   /** Absent for stages. */
-  readonly past?: PastProposals;
+  readonly pastProposals?: PastProposals;
   /** Name of the portfolio member, relay leg or tuning search that proposes. */
   readonly member?: string;
   /** Proposals of this iteration that come from other proposers. */

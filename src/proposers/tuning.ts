@@ -25,7 +25,7 @@ export type TuningSearch = 'cma-es' | 'gp' | 'hill-climb';
 type Range = Pick<ProgramConstant, 'low' | 'high'>;
 
 /** Parameters of the search: each constant as a share of its range, in thousandths. */
-const share = { kind: 'float', low: 0, high: 1, decimals: 3 } as const satisfies Omit<ParameterSpec, 'count'>;
+const spec = { kind: 'float', low: 0, high: 1, decimals: 3 } as const satisfies Omit<ParameterSpec, 'count'>;
 
 /**
  * Proposes constants, each within its range and in steps of about a thousandth of the range. The result depends only on
@@ -45,7 +45,7 @@ export async function tuneConstants(
     score,
   }));
   const warmup = evaluations.findLastIndex(({ tuned }) => tuned === undefined) + 1;
-  const task = { parameters: { ...share, count: constants.length }, history, warmup };
+  const task = { parameters: { ...spec, count: constants.length }, history, warmup };
   const shares = await tuningBaseline(by).propose(task, random);
   return shares.map((value, i) => valueAt(value, constants[i]!));
 }
@@ -64,8 +64,8 @@ function tuningBaseline(by: TuningSearch): Baseline {
 
 function shareOf(value: number, { low, high }: Range): number {
   // Halve the values, because the width of the widest range would overflow.
-  const exact = (value / 2 - low / 2) / (high / 2 - low / 2);
-  return Number(Math.min(1, Math.max(0, exact)).toFixed(share.decimals));
+  const rawShare = (value / 2 - low / 2) / (high / 2 - low / 2);
+  return Number(Math.min(1, Math.max(0, rawShare)).toFixed(spec.decimals));
 }
 
 function valueAt(portion: number, { low, high }: Range): number {
@@ -116,8 +116,8 @@ export function tuningDue(
   const turn = (): number | undefined => {
     if (modeled < after) return undefined;
     const best = bestStructures(tuned === 0 ? entries : entries.slice(0, began));
-    const sharing = best.slice(0, of === 'best' ? 1 : of);
-    return sharing.length === 0 ? undefined : sharing[tuned % sharing.length];
+    const tunedStructures = best.slice(0, of === 'best' ? 1 : of);
+    return tunedStructures.length === 0 ? undefined : tunedStructures[tuned % tunedStructures.length];
   };
   for (const [i, entry] of entries.entries()) count(entry.tuned === true, i);
   for (let i = 0; i < ahead; i++) count(turn() !== undefined, entries.length);

@@ -75,10 +75,10 @@ export class BehaviorTest {
    */
   async prepare(first: Rival | undefined, seeds: readonly number[]): Promise<boolean> {
     if (this.#observations === 0 && first !== undefined) {
-      const seen = await evaluate({ ...this.#setting, record: 'all' }, first.parameters, seeds).catch(
+      const evaluation = await evaluate({ ...this.#setting, record: 'all' }, first.parameters, seeds).catch(
         ifFailed,
       );
-      this.observe((seen?.episodes ?? []).map((episode) => ({ ...episode, iteration: 0 })));
+      this.observe((evaluation?.episodes ?? []).map((episode) => ({ ...episode, iteration: 0 })));
     }
     return this.#observations > 0;
   }
@@ -105,9 +105,9 @@ export class BehaviorTest {
     const own = await this.actions(parameters).catch(ifFailed);
     for (const one of others) {
       if ((await this.actions(one.parameters).catch(ifFailed)) !== own) continue;
-      const mine = await this.play(parameters, seeds).catch(ifFailed);
-      if (mine === undefined) return undefined;
-      if ((await this.play(one.parameters, seeds).catch(ifFailed))?.actions === mine.actions) return one;
+      const ownPlay = await this.play(parameters, seeds).catch(ifFailed);
+      if (ownPlay === undefined) return undefined;
+      if ((await this.play(one.parameters, seeds).catch(ifFailed))?.actions === ownPlay.actions) return one;
     }
     return undefined;
   }

@@ -197,7 +197,7 @@ function actionFigures(
 function observationFigures(observations: readonly Observation[], space: Space): NamedValues {
   if (space.kind !== 'box') {
     const seen = new Set<Observation>();
-    const back = shareOf(observations, (observation) => {
+    const revisitShare = shareOf(observations, (observation) => {
       const state = isVector(observation) ? observation.join() : observation;
       const isKnown = seen.has(state);
       seen.add(state);
@@ -205,7 +205,7 @@ function observationFigures(observations: readonly Observation[], space: Space):
     });
     return [
       ['different states', seen.size],
-      ['steps back to a state of before, share', back],
+      ['steps back to a state of before, share', revisitShare],
     ];
   }
   return columnsOf(observations as readonly (readonly number[])[]).flatMap((values, i): NamedValues => {

@@ -84,7 +84,7 @@ export class EvaluationWorkers {
         const first = next;
         const left = tasks.length - first;
         next += players.length === 1 ? left : Math.ceil(left / (4 * players.length));
-        const started = performance.now();
+        const playStartMs = performance.now();
         const episodes = await player.play(policy, tasks.slice(first, next)).catch((error: unknown) => {
           if (!(error instanceof ProgramFault)) throw error;
           // A program that throws leaves its thread intact.
@@ -92,7 +92,7 @@ export class EvaluationWorkers {
           next = tasks.length;
           return [];
         });
-        if (player.isWarm) this.count(performance.now() - started, episodes.length);
+        if (player.isWarm) this.count(performance.now() - playStartMs, episodes.length);
         player.isWarm = true;
         for (const [i, episode] of episodes.entries()) results[first + i] = episode;
       }
@@ -130,9 +130,9 @@ export class EvaluationWorkers {
   /** Stops the threads, even in the middle of an episode. They restart when needed. */
   async close(): Promise<void> {
     const players = this.#players;
-    const closing = players.filter(({ isBusy, isWarm }) => isWarm && !isBusy);
+    const idlePlayers = players.filter(({ isBusy, isWarm }) => isWarm && !isBusy);
     const timer = setTimeout(() => this.#end(players), closingMs);
-    await Promise.allSettled(closing.map((player) => player.closeEnvironment()));
+    await Promise.allSettled(idlePlayers.map((player) => player.closeEnvironment()));
     clearTimeout(timer);
     this.#end(players);
   }

@@ -31,7 +31,7 @@ import type { BufferEntry } from './replay-buffer.js';
 const maxTurnMs = 50;
 
 /** Number of steps between clock reads, which take about as long as a step of the fastest environments. */
-const stride = 16;
+const clockStride = 16;
 
 /** Plays episodes, yielding to the event loop from time to time, even in the middle of an episode. */
 class EpisodeTurns {
@@ -55,7 +55,7 @@ class EpisodeTurns {
     while (!episode.ended) {
       const action = act(episode.observation);
       episode.take(action, environment.step(action), maxSteps);
-      if (++this.#steps % stride !== 0 || performance.now() - this.#turned < maxTurnMs) continue;
+      if (++this.#steps % clockStride !== 0 || performance.now() - this.#turned < maxTurnMs) continue;
       await yieldToEventLoop();
       this.#signal?.throwIfAborted();
       this.#turned = performance.now();
@@ -197,12 +197,12 @@ async function playRemotely(
   const share = Math.ceil(tasks.length / batches.length);
   let next = 0;
   let failed = false;
-  const ended = () => failed || signal?.aborted === true;
+  const isOver = () => failed || signal?.aborted === true;
   const serve = async (batch: EpisodeBatch): Promise<void> => {
-    while (next < tasks.length && !ended()) {
+    while (next < tasks.length && !isOver()) {
       const first = next;
-      next += Math.min(batch.slots, share);
-      const episodes = await playBatch(batch, policy, tasks.slice(first, next), maxSteps, ended);
+      next += Math.min(batch.slotCount, share);
+      const episodes = await playBatch(batch, policy, tasks.slice(first, next), maxSteps, isOver);
       for (const [i, episode] of episodes.entries()) played[first + i] = episode;
     }
   };

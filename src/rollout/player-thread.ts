@@ -65,11 +65,11 @@ export class PlayerThread {
   constructor(setting: WorkerSetting) {
     this.#worker = startThread(new URL('./player', import.meta.url), setting);
     this.#worker.on('message', (reply: PlayerReply) => {
-      const asked = this.#pending.shift();
+      const request = this.#pending.shift();
       if (this.#pending.length === 0) this.#worker.unref();
       // A thread may still reply while it is being terminated.
-      if ('error' in reply) asked?.reject(receivedError(reply.error));
-      else asked?.resolve(reply.value);
+      if ('error' in reply) request?.reject(receivedError(reply.error));
+      else request?.resolve(reply.value);
     });
     this.#worker.on('error', ({ message }) => this.#fail(message));
     this.#worker.on('exit', (code) => this.#fail(`exit code ${code}`));

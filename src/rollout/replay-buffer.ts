@@ -1,7 +1,7 @@
 import type { ParameterVector } from '../policies/policy.js';
 
 /** The data of a candidate that baselines use. */
-export interface Evaluated {
+export interface ScoredParameters {
   readonly parameters: ParameterVector;
   /** Mean return. */
   readonly score: number;
@@ -11,7 +11,7 @@ export interface Evaluated {
  * One evaluated candidate: a line of `evaluations.jsonl`. Contains no timestamps, so the same seed gives the
  * same bytes.
  */
-export interface BufferEntry extends Evaluated {
+export interface BufferEntry extends ScoredParameters {
   /** 0 for the warm-up, then 1, 2, … */
   readonly iteration: number;
   /** Equal to `iteration`: the candidates of an iteration form a group. */
@@ -50,7 +50,7 @@ export function createReplayBuffer(initial: readonly BufferEntry[] = []): Replay
   const entries: BufferEntry[] = [];
   // Filled lazily by `find`, because most buffers are only displayed and never need the keys.
   const byParameters = new Map<string, BufferEntry>();
-  let indexed = 0;
+  let indexedCount = 0;
   let best: BufferEntry | undefined;
   const append = (added: readonly BufferEntry[]): void => {
     for (const entry of added) entries.push(entry);
@@ -63,9 +63,9 @@ export function createReplayBuffer(initial: readonly BufferEntry[] = []): Replay
       return best;
     },
     find(parameters) {
-      for (; indexed < entries.length; indexed++) {
-        const key = vectorKey(entries[indexed]!.parameters);
-        if (!byParameters.has(key)) byParameters.set(key, entries[indexed]!);
+      for (; indexedCount < entries.length; indexedCount++) {
+        const key = vectorKey(entries[indexedCount]!.parameters);
+        if (!byParameters.has(key)) byParameters.set(key, entries[indexedCount]!);
       }
       return byParameters.get(vectorKey(parameters));
     },
@@ -80,7 +80,7 @@ export function entriesBefore(entries: readonly BufferEntry[], iteration: number
 }
 
 /** The entry with the highest score, the earliest if tied. */
-export function bestEntry<T extends Evaluated>(entries: readonly T[]): T | undefined {
+export function bestEntry<T extends ScoredParameters>(entries: readonly T[]): T | undefined {
   let best: T | undefined;
   for (const entry of entries) if (best === undefined || entry.score > best.score) best = entry;
   return best;

@@ -42,9 +42,9 @@ export async function withRewardModule<E extends Environment | RemoteEnvironment
   reward: string | undefined,
 ): Promise<Environment | RemoteEnvironment> {
   if (reward === undefined) return environment;
-  const give = await loadReward(reward);
-  if (!isRemote(environment)) return withRewards(environment, give);
-  const batches = environment.batches.map((batch) => withBatchRewards(batch, give));
+  const rewardOf = await loadReward(reward);
+  if (!isRemote(environment)) return withRewards(environment, rewardOf);
+  const batches = environment.batches.map((batch) => withBatchRewards(batch, rewardOf));
   return { ...environment, batches };
 }
 
@@ -71,7 +71,7 @@ async function loadReward(path: string): Promise<Reward> {
 }
 
 /** @param environment a `LimitedEnvironment`, whose optional members are own properties, so a spread copies them */
-function withRewards(environment: Environment, give: Reward): Environment {
+function withRewards(environment: Environment, rewardOf: Reward): Environment {
   let before: Observation;
   return {
     ...environment,
@@ -81,17 +81,17 @@ function withRewards(environment: Environment, give: Reward): Environment {
     },
     step(action) {
       const step = environment.step(action);
-      const reward = give({ ...step, before, action });
+      const reward = rewardOf({ ...step, before, action });
       before = step.observation;
       return { ...step, reward };
     },
   };
 }
 
-function withBatchRewards(batch: EpisodeBatch, give: Reward): EpisodeBatch {
+function withBatchRewards(batch: EpisodeBatch, rewardOf: Reward): EpisodeBatch {
   let before: Observation[] = [];
   return {
-    slots: batch.slots,
+    slotCount: batch.slotCount,
     async reset(seeds) {
       before = [...(await batch.reset(seeds))];
       return [...before];
@@ -100,7 +100,7 @@ function withBatchRewards(batch: EpisodeBatch, give: Reward): EpisodeBatch {
       const steps = await batch.step(moves);
       return steps.map((step, i) => {
         const { slot, action } = moves[i]!;
-        const reward = give({ ...step, before: before[slot]!, action });
+        const reward = rewardOf({ ...step, before: before[slot]!, action });
         before[slot] = step.observation;
         return { ...step, reward };
       });

@@ -51,9 +51,9 @@ export function failureKind(
   return (hasNoAnswer ? explainedFaults.find((fault) => faults.includes(fault)) : undefined) ?? kind;
 }
 
-export const failureMeaning = (kind: FailureKind): string => ({ ...rejectionMeaning, ...faultTexts })[kind];
+export const failureMeaning = (kind: FailureKind): string => ({ ...rejectionMeanings, ...faultTexts })[kind];
 
-const rejectionMeaning: Readonly<Record<ParseFailure['kind'] | 'plays-alike', string>> = {
+const rejectionMeanings: Readonly<Record<ParseFailure['kind'] | 'plays-alike', string>> = {
   missing: 'no answer in the requested format',
   count: 'missing or extra indices',
   range: 'a value outside the range or not among the choices',
@@ -113,8 +113,8 @@ export function explainFailure(failure: ParseFailure): string {
       const score = failure.score === undefined ? '' : `, with score ${formatNumber(failure.score)}`;
       if (same === 'actions')
         return `Plays like ${where}${score}: in ${plural(episodes ?? 0, 'episode')} it chooses the same actions.`;
-      const what = same ? 'The program differs only in its constants from one' : 'This policy was';
-      return `${what} evaluated ${iteration === undefined ? 'before' : `in ${where}`}${score}.`;
+      const opening = same ? 'The program differs only in its constants from one' : 'This policy was';
+      return `${opening} evaluated ${iteration === undefined ? 'before' : `in ${where}`}${score}.`;
     }
     case 'program':
       return `The program can't be used: ${programFailureText(failure)}`;

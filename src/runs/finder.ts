@@ -79,7 +79,7 @@ export function planAt(directory: string): PlanDirectory | undefined {
 
 /** The plan that contains the run at `path`, if any. */
 export function enclosingPlan(path: string): PlanDirectory | undefined {
-  const around = dirname(resolve(path));
+  const parentFolder = dirname(resolve(path));
   // A plan has one folder per setting or experiment, which contains its runs.
-  return planAt(around) ?? planAt(dirname(around));
+  return planAt(parentFolder) ?? planAt(dirname(parentFolder));
 }

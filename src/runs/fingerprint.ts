@@ -52,16 +52,16 @@ function changedSettings(was: Manifest['settings'], now: Manifest['settings']) {
     .map((key) => ({ key, was: was[key], now: now[key] }));
 }
 
-const newStart = {
+const newStartHints = {
   run: "start a new run (with warmup.from, to import this run's replay buffer)",
   play: 'start a new run with the changed config (policyloop play CONFIG)',
 } as const;
 
-type Kind = keyof typeof newStart;
+type Kind = keyof typeof newStartHints;
 
 /** @throws UserError that names each changed setting that must not change within a run */
 export function rejectDifferences(was: object, config: object, kind: Kind = 'run'): void {
-  requireEqual(fixedSettings(was), config, "can't change within a run", newStart[kind]);
+  requireEqual(fixedSettings(was), config, "can't change within a run", newStartHints[kind]);
 }
 
 /** @param message why a change is rejected */
@@ -128,7 +128,7 @@ export function requireSameSetup(
   file: string,
 ): void {
   if (assembly.fingerprint === manifest.fingerprint) return;
-  const hint = `undo the change, or ${newStart[manifest.play === undefined ? 'run' : 'play']}`;
+  const hint = `undo the change, or ${newStartHints[manifest.play === undefined ? 'run' : 'play']}`;
   const changedFiles = changedModules(manifest.modules ?? {}, assembly.modules ?? {});
   if (changedFiles.length > 0) {
     const message = 'this module has changed since the run started';
@@ -136,8 +136,8 @@ export function requireSameSetup(
   }
   const message = 'this setting has changed since the run started';
   requireEqual(manifest.settings, assembly.config, message, hint, file);
-  const what = assembly.prompts.hash === manifest.prompts ? 'the config' : 'the prompt templates';
-  throw new UserError({ file, message: `${what} of this run changed after it started`, hint });
+  const changedPart = assembly.prompts.hash === manifest.prompts ? 'the config' : 'the prompt templates';
+  throw new UserError({ file, message: `${changedPart} of this run changed after it started`, hint });
 }
 
 /**

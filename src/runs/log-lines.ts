@@ -117,18 +117,18 @@ export function extentOf<T>(
   onItem?: (item: T, at: number) => void,
 ): LogExtent {
   const file = files[log];
-  let lines = 0;
+  let lineCount = 0;
   let end = 0;
   for (const { bytes, start } of linesIn(file, onBroken)) {
     const isLarge = log === 'calls' || log === 'episodes';
     const place = isLarge ? placeIn(bytes, marker[log]) : undefined;
-    const at = { path: file, line: lines + 1, start, problem: problemOf(log) };
+    const at = { path: file, line: lineCount + 1, start, problem: problemOf(log) };
     const item = (place as T | undefined) ?? tryReading(() => toItem<T>(bytes, at), onBroken);
-    if (item !== undefined) onItem?.(item, lines);
-    lines++;
+    if (item !== undefined) onItem?.(item, lineCount);
+    lineCount++;
     end = start + bytes.length + 1;
   }
-  return { lines, end };
+  return { lines: lineCount, end };
 }
 
 const closingBrace = 0x7d;
@@ -171,7 +171,7 @@ export interface WrittenCall extends Omit<CallRecord, 'messages'> {
 }
 
 /** Every 256th call is written in full, which limits how many lines after a damaged one are unreadable. */
-const wholeEvery = 256;
+const fullCallInterval = 256;
 
 /** Messages with fewer characters are always written in full. */
 const minSharedLength = 200;
@@ -199,7 +199,7 @@ export class CallEncoder {
 
   /** @param line number of lines in the file before this one */
   encode(call: CallRecord, line: number): WrittenCall {
-    const startsOver = line % wholeEvery === 0;
+    const startsOver = line % fullCallInterval === 0;
     const messages = call.messages.map(({ role, content }, place): WrittenMessage => {
       const earlier = startsOver ? undefined : this.#lastMessages.at(place);
       return { role, content: earlier === undefined ? content : shorterOf(content, earlier) };

@@ -3,7 +3,7 @@
 import { basename } from 'node:path';
 import { append } from '../base/append.js';
 import { UserError } from '../base/errors.js';
-import { endOfLine, keepFirstLines, truncateFile } from '../base/files/json-lines.js';
+import { endOfLines, keepFirstLines, truncateFile } from '../base/files/json-lines.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from './calls.js';
@@ -58,26 +58,26 @@ export function scanLogs(files: LogFiles, isTolerant = false): LogScan {
   const faults: string[] = [];
   const onBroken: OnBrokenLine = isTolerant ? (error) => noteFault(faults, error) : undefined;
   const calls = extentOf(files, 'calls', onBroken);
-  const finished: { iteration: number; lines: NonNullable<LoggedEvent['lines']>; at: number }[] = [];
+  const finishedIterations: { iteration: number; lines: NonNullable<LoggedEvent['lines']>; at: number }[] = [];
   const events = extentOf(files, 'events', onBroken, (event: LoggedEvent, at) => {
     if (event.kind !== 'iteration-finished') return;
-    finished.push({ iteration: event.iteration, lines: event.lines ?? unknownLines, at });
+    finishedIterations.push({ iteration: event.iteration, lines: event.lines ?? unknownLines, at });
   });
-  const evaluated: BufferEntry[] = [];
-  const evaluations = extentOf(files, 'evaluations', onBroken, (entry: BufferEntry) => evaluated.push(entry));
+  const evaluatedEntries: BufferEntry[] = [];
+  const evaluations = extentOf(files, 'evaluations', onBroken, (entry: BufferEntry) => evaluatedEntries.push(entry));
   const placesOfEpisodes: number[] = [];
   const episodes = extentOf(files, 'episodes', onBroken, ({ iteration, candidate }: Place) =>
     placesOfEpisodes.push(iteration, candidate),
   );
-  const last = finished.findLast(
+  const last = finishedIterations.findLast(
     ({ lines }) =>
       lines.evaluations <= evaluations.lines &&
       lines.episodes <= episodes.lines &&
       lines.calls <= calls.lines,
   );
   const iteration = last?.iteration ?? 0;
-  const nextFinished = finished.find((mark) => mark.iteration > iteration);
-  const completeEntries = evaluated.filter((entry) => entry.iteration <= iteration);
+  const nextFinished = finishedIterations.find((mark) => mark.iteration > iteration);
+  const completeEntries = evaluatedEntries.filter((entry) => entry.iteration <= iteration);
   const isKept = keptTest(completeEntries, iteration);
   let keptEpisodes = 0;
   for (let i = 0; i < placesOfEpisodes.length; i += 2) {
@@ -103,7 +103,7 @@ export function scanLogs(files: LogFiles, isTolerant = false): LogScan {
     faults,
   };
   const found = { calls, events, evaluations, episodes };
-  return { recorded, found, lastEvaluated: evaluated.at(-1)?.iteration ?? 0 };
+  return { recorded, found, lastEvaluated: evaluatedEntries.at(-1)?.iteration ?? 0 };
 }
 
 /**
@@ -174,7 +174,7 @@ function requireWhole(files: LogFiles, { iteration, lines }: RecordedRun, last: 
     file,
     line: lines.evaluations + 1,
     message:
-      `this file has evaluations of ${last - iteration} iterations (from byte ${endOfLine(file, lines.evaluations)} on) ` +
+      `this file has evaluations of ${last - iteration} iterations (from byte ${endOfLines(file, lines.evaluations)} on) ` +
       `that the other logs don't record as complete: lines of ` +
       `${basename(files.events)}, ${basename(files.episodes)} or ${basename(files.calls)} are missing`,
     hint: `restore those files from a copy, or remove this line and all later ones to resume after iteration ${iteration}`,

@@ -43,14 +43,14 @@ export function requireConfig(file: string): string {
 
 /** Opens a run to play its policies again; imports the user's modules. @throws UserError for a damaged or agent run */
 export async function readWholeRun(path: string): Promise<OpenedRun> {
-  const frame = await frameOf(path, async ({ manifest, config, policy }) => {
+  const runFrame = await frameOf(path, async ({ manifest, config, policy }) => {
     const { id, options } = config.environment;
     const environment = recordedEnvironment(manifest) ?? (await makeEnvironment(id, options));
     return { environment, family: await openPolicyFamily(policy, environment) };
   });
   const recorded = openLogs(path);
-  addPrograms(frame.family, recorded.entries);
-  return { ...frame, recorded };
+  addPrograms(runFrame.family, recorded.entries);
+  return { ...runFrame, recorded };
 }
 
 /**
@@ -59,12 +59,12 @@ export async function readWholeRun(path: string): Promise<OpenedRun> {
  * @throws UserError if `path` is not an experiment, or its manifest or config is damaged
  */
 export async function readShownRun(path: string): Promise<OpenedRun> {
-  const { unknown, ...frame } = await readShownFrame(path);
+  const { unknownNote, ...runFrame } = await readShownFrame(path);
   const recorded = openLogs(path, true);
-  const broken = addPrograms(frame.family, recorded.entries);
+  const programFaults = addPrograms(runFrame.family, recorded.entries);
   // Change the list itself, because it grows while calls and events are read.
-  append(recorded.faults, unknown === undefined ? broken : [unknown, ...broken]);
-  return { ...frame, recorded };
+  append(recorded.faults, unknownNote === undefined ? programFaults : [unknownNote, ...programFaults]);
+  return { ...runFrame, recorded };
 }
 
 /** Adds the programs of a run to its policy family. @returns a message for each program that can't be read */
@@ -86,11 +86,11 @@ export function addPrograms(
   });
 }
 
-/** Like `readShownRun`, without the logs. `unknown`: a note, if the run doesn't record what its policies are. */
+/** Like `readShownRun`, without the logs. `unknownNote`: set, if the run doesn't record what its policies are. */
 export const readShownFrame = (path: string) => frameOf(path, shownParts);
 
 type RunFrame = Omit<OpenedRun, 'recorded'>;
-type RunParts = Pick<OpenedRun, 'environment' | 'family'> & { readonly unknown?: string };
+type RunParts = Pick<OpenedRun, 'environment' | 'family'> & { readonly unknownNote?: string };
 
 async function frameOf(
   path: string,
@@ -99,7 +99,7 @@ async function frameOf(
     readonly config: Config;
     readonly policy: PolicyConfig;
   }) => Promise<RunParts>,
-): Promise<RunFrame & Pick<RunParts, 'unknown'>> {
+): Promise<RunFrame & Pick<RunParts, 'unknownNote'>> {
   const manifest = readManifest(path);
   if (manifest.play !== undefined)
     throw new UserError({
@@ -153,7 +153,7 @@ async function shownParts({
     ? {
         environment,
         family,
-        unknown: "this run doesn't record what its policies are, so they are shown as plain numbers",
+        unknownNote: "this run doesn't record what its policies are, so they are shown as plain numbers",
       }
     : { environment, family };
 }

@@ -11,8 +11,8 @@ interface RecordedEntry {
 /** Example: `program, 12 lines, 3 constants`; without a program, `programs`. */
 export function programTitle(recorded: RecordedEntry | undefined): string {
   if (recorded?.program === undefined) return 'programs';
-  const lines = recorded.program.trimEnd().split('\n').length;
-  return `program, ${plural(lines, 'line')}, ${plural(recorded.parameters.length - 1, 'constant')}`;
+  const lineCount = recorded.program.trimEnd().split('\n').length;
+  return `program, ${plural(lineCount, 'line')}, ${plural(recorded.parameters.length - 1, 'constant')}`;
 }
 
 /** The hash of a program's structure as 12 hexadecimal digits. */

@@ -100,14 +100,14 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
   );
   if (result.noise !== undefined) lines.push(`noise floor ${noiseText(result.noise)}`);
   const policy = confirmed ?? best;
-  const which = policy && `${confirmed ? 'confirmed' : 'best observed'}, ${place(policy)}: `;
+  const policyTitle = policy && `${confirmed ? 'confirmed' : 'best observed'}, ${place(policy)}: `;
   if (policy?.program !== undefined)
     append(lines, [
-      `policy      ${which}${programTitle(policy)}`,
+      `policy      ${policyTitle}${programTitle(policy)}`,
       ...sourceLines(policy.program, 12, `policyloop show ${result.run} --json`),
     ]);
   else if (policy !== null)
-    lines.push(`policy      ${which}${shorten(formatParameters(policy.parameters, spec))}`);
+    lines.push(`policy      ${policyTitle}${shorten(formatParameters(policy.parameters, spec))}`);
   const { caps, usage } = result;
   append(lines, [
     `usage       ${formatUsage(usage)}`,

@@ -13,7 +13,7 @@ export const noUsage: UsageTotals = {
 };
 
 type Counts = Exclude<keyof UsageTotals, 'cost' | 'faults' | 'listed' | 'unreported'>;
-const counts = Object.keys(noUsage) as Counts[];
+const countKeys = Object.keys(noUsage) as Counts[];
 
 /** Sums the usage of several calls or runs. */
 export function sumUsage(totals: readonly UsageTotals[]): UsageTotals {
@@ -23,7 +23,7 @@ export function sumUsage(totals: readonly UsageTotals[]): UsageTotals {
   let listed: string | undefined;
   let faults: Record<string, number> | undefined;
   for (const usage of totals) {
-    for (const key of counts) sum[key] += usage[key];
+    for (const key of countKeys) sum[key] += usage[key];
     if (usage.cost !== undefined) cost = (cost ?? 0) + usage.cost;
     // Keep the oldest date, because old prices are the least certain.
     if (usage.listed !== undefined && (listed === undefined || usage.listed < listed)) listed = usage.listed;
@@ -48,18 +48,18 @@ export function sumUsage(totals: readonly UsageTotals[]): UsageTotals {
  */
 export function usageOfCall(call: CallRecord, unreported: number, hasPrice: boolean): UsageTotals {
   const usage = call.completion?.usage ?? {};
-  const took = call.outcome.kind === 'error' ? call.outcome : call.completion;
+  const ending = call.outcome.kind === 'error' ? call.outcome : call.completion;
   const faults: Record<string, number> = {};
   for (const kind of faultsOf(call)) faults[kind] = (faults[kind] ?? 0) + 1;
   return {
     calls: 1,
     errors: call.outcome.kind === 'error' ? 1 : 0,
-    retries: took?.retries ?? 0,
+    retries: ending?.retries ?? 0,
     promptTokens: usage.promptTokens ?? 0,
     cachedTokens: usage.cachedTokens ?? 0,
     completionTokens: usage.completionTokens ?? 0,
     reasoningTokens: usage.reasoningTokens ?? 0,
-    latencyMs: took?.latencyMs ?? 0,
+    latencyMs: ending?.latencyMs ?? 0,
     ...(hasPrice && { cost: call.cost ?? 0 }),
     ...(unreported > 0 && { unreported }),
     faults,

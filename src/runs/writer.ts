@@ -212,8 +212,8 @@ export function unloggedCalls(path: string, logged: Iterable<CallRecord>): reado
   if (lines.length === 0) return [];
   const known = new Set<string>();
   for (const call of logged) known.add(callKey(call));
-  const last = new Map(lines.map(({ calls, request }) => [request, calls]));
-  return [...last.values()].flat().filter((call) => !known.has(callKey(call)));
+  const callsByRequest = new Map(lines.map(({ calls, request }) => [request, calls]));
+  return [...callsByRequest.values()].flat().filter((call) => !known.has(callKey(call)));
 }
 
 /**

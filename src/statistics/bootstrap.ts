@@ -73,10 +73,10 @@ export interface Stratum {
 /** Minimum number of values in a stratum: two can't show how much values vary. */
 const fewestForInterval = 3;
 
-const resamples = 2000;
+const resampleCount = 2000;
 
 /** With fewer values, too many resamples are nearly constant, which makes their t values arbitrary. */
-const fewestToStudentise = 10;
+const fewestToStudentize = 10;
 
 /** A resample counts as nearly constant if its standard error is at most this share of the sample's. */
 const leastSpread = 0.1;
@@ -122,11 +122,11 @@ const hiddenAt = ({ hidden = nothingHidden, weight = 1 }: Stratum, side: 0 | 1):
 
 /** Returns draws of the sum from the Bayesian bootstrap. */
 function withHidden(strata: readonly Stratum[], side: 0 | 1): number[] {
-  const totals = new Array<number>(resamples).fill(0);
+  const totals = new Array<number>(resampleCount).fill(0);
   for (const [index, one] of strata.entries()) {
     const all = [...one.values, ...hiddenAt(one, side)];
     const shares = sharesOf(index, all.length);
-    for (let resample = 0; resample < resamples; resample++)
+    for (let resample = 0; resample < resampleCount; resample++)
       for (const [i, value] of all.entries())
         totals[resample]! += (one.weight ?? 1) * shares[resample * all.length + i]! * value;
   }
@@ -137,10 +137,10 @@ function withHidden(strata: readonly Stratum[], side: 0 | 1): number[] {
 const sharesBySize = new Map<string, Float64Array>();
 
 function sharesOf(index: number, count: number): Float64Array {
-  const intervalCache = sharesBySize.get(`${index} ${count}`);
-  if (intervalCache !== undefined) return intervalCache;
+  const cachedShares = sharesBySize.get(`${index} ${count}`);
+  if (cachedShares !== undefined) return cachedShares;
   const random = createGenerator(index);
-  const shares = Float64Array.from({ length: resamples * count }, () => -Math.log(1 - random.random()));
+  const shares = Float64Array.from({ length: resampleCount * count }, () => -Math.log(1 - random.random()));
   for (let from = 0; from < shares.length; from += count) {
     const own = shares.subarray(from, from + count);
     const total = own.reduce((all, share) => all + share, 0);
@@ -163,8 +163,8 @@ function halfWidth(strata: readonly Stratum[], by: 'bootstrap' | 'student'): num
   if (Math.sqrt(variance) <= 1e-12 * scale) return 0;
   if (parts.length === 1) {
     const { count, deviation, values } = parts[0]!;
-    const studentised = by === 'bootstrap' ? studentisedQuantile(values) : Number.NaN;
-    const factor = Number.isFinite(studentised) ? studentised : studentQuantile975(count - 1);
+    const studentized = by === 'bootstrap' ? studentizedQuantile(values) : Number.NaN;
+    const factor = Number.isFinite(studentized) ? studentized : studentQuantile975(count - 1);
     return (factor * deviation) / Math.sqrt(count);
   }
   const degrees = variance ** 2 / sum(parts.map((part) => part.variance ** 2 / (part.count - 1)));
@@ -172,14 +172,14 @@ function halfWidth(strata: readonly Stratum[], by: 'bootstrap' | 'student'): num
 }
 
 /** The 0.95 quantile of |t| over resamples; not finite for too few values or too many nearly constant resamples. */
-function studentisedQuantile(values: readonly number[]): number {
-  if (values.length < fewestToStudentise) return Number.NaN;
+function studentizedQuantile(values: readonly number[]): number {
+  if (values.length < fewestToStudentize) return Number.NaN;
   const center = mean(values);
   const minError = leastSpread * standardError(values);
   const deviations = resampleAll(values, (picked) => {
-    const own = mean(picked);
-    const error = standardError(picked, own);
-    return error > minError ? Math.abs(own - center) / error : Number.POSITIVE_INFINITY;
+    const resampleMean = mean(picked);
+    const error = standardError(picked, resampleMean);
+    return error > minError ? Math.abs(resampleMean - center) / error : Number.POSITIVE_INFINITY;
   });
   return quantile(ascending(deviations), 0.95);
 }
@@ -219,7 +219,7 @@ function resampleAll(values: readonly number[], statistic: Statistic): number[] 
   const count = values.length;
   const indices = drawnIndices(count);
   const picked = [...values];
-  return Array.from({ length: resamples }, (_, resample) => {
+  return Array.from({ length: resampleCount }, (_, resample) => {
     for (let i = 0; i < count; i++) picked[i] = values[indices[resample * count + i]!]!;
     return statistic(picked);
   });
@@ -232,7 +232,7 @@ function drawnIndices(count: number): Uint32Array {
   const known = indicesBySize.get(count);
   if (known !== undefined) return known;
   const random = createGenerator(0);
-  const made = Uint32Array.from({ length: resamples * count }, () => random.integers(0, count));
+  const made = Uint32Array.from({ length: resampleCount * count }, () => random.integers(0, count));
   indicesBySize.set(count, made);
   return made;
 }

@@ -23,21 +23,21 @@ export async function halve<T>(
   onEliminated: (one: T, returns: readonly number[]) => void = () => undefined,
 ): Promise<readonly T[]> {
   const rounds = roundsFor(all.length);
-  let left = all.map((one) => ({ one, returns: [] as readonly number[] }));
+  let remaining = all.map((one) => ({ one, returns: [] as readonly number[] }));
   let ranked: readonly T[] = [];
-  for (let round = 0, first = 0; round < rounds && left.length > 1; round++) {
-    const count = Math.floor(budget / rounds / left.length);
-    const played: typeof left = [];
-    for (const { one, returns } of left) {
+  for (let round = 0, first = 0; round < rounds && remaining.length > 1; round++) {
+    const count = Math.floor(budget / rounds / remaining.length);
+    const played: typeof remaining = [];
+    for (const { one, returns } of remaining) {
       const own = await play(one, first, count);
       if (own !== undefined) played.push({ one, returns: [...returns, ...own] });
     }
     first += count;
     played.sort((a, b) => mean(b.returns) - mean(a.returns));
-    left = played.splice(0, Math.ceil(left.length / 2));
+    remaining = played.splice(0, Math.ceil(remaining.length / 2));
     for (const { one, returns } of played) onEliminated(one, returns);
     ranked = [...played.map(({ one }) => one), ...ranked];
   }
-  for (const { one, returns } of left) if (returns.length > 0) onEliminated(one, returns);
-  return [...left.map(({ one }) => one), ...ranked];
+  for (const { one, returns } of remaining) if (returns.length > 0) onEliminated(one, returns);
+  return [...remaining.map(({ one }) => one), ...ranked];
 }

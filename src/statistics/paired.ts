@@ -37,10 +37,10 @@ export interface PairedDifference {
 
 /** Summarises values; undefined if there are none. @param within range of possible values; clips the mean's interval */
 export function summarize(values: readonly number[], within: Interval = realLine): Summary | undefined {
-  const means = summarizeMean(values, within);
-  if (means === undefined) return undefined;
+  const meanSummary = summarizeMean(values, within);
+  if (meanSummary === undefined) return undefined;
   // This interval needs no clipping: percentiles of resamples stay within the range of the values.
-  return { ...means, iqm: interquartileMean(values), iqmInterval: percentile95(values, 'iqm') };
+  return { ...meanSummary, iqm: interquartileMean(values), iqmInterval: percentile95(values, 'iqm') };
 }
 
 /** Like `summarize`, without the interquartile mean, whose interval takes most of the time. */
@@ -66,21 +66,21 @@ export function comparePairs(
   b: readonly (number | null)[],
   within: Interval = realLine,
 ): PairedDifference | undefined {
-  const both = pairsOf(a, b);
-  const pairs = both.length;
-  if (pairs === 0) return undefined;
-  const differences = both.map(([value, other]) => value - other);
+  const valuePairs = pairsOf(a, b);
+  const pairCount = valuePairs.length;
+  if (pairCount === 0) return undefined;
+  const differences = valuePairs.map(([value, other]) => value - other);
   const difference = mean(differences);
-  const [first, second] = [both.map(([value]) => value), both.map(([, other]) => other)];
+  const [first, second] = [valuePairs.map(([value]) => value), valuePairs.map(([, other]) => other)];
   const hidden = hiddenPairRange(first, second, within);
   const wins = sum(differences.map((difference) => (Math.sign(difference) + 1) / 2));
   return {
-    pairs,
+    pairs: pairCount,
     difference,
     interval: clip(interval95([{ values: differences, hidden }]), differenceRange(within), difference),
-    winRate: wins / pairs,
-    winInterval: shareInterval95(wins, pairs),
-    p: pairs < minForVerdict ? null : signFlipTest(differences),
+    winRate: wins / pairCount,
+    winInterval: shareInterval95(wins, pairCount),
+    p: pairCount < minForVerdict ? null : signFlipTest(differences),
   };
 }
 
@@ -93,6 +93,6 @@ function pairsOf(a: readonly (number | null)[], b: readonly (number | null)[]): 
     const other = b[i]!;
     return value === null || other === null ? [] : [[value, other]];
   });
-  const rounding = roundingShare * largest([0, ...both.flat().map(Math.abs)]);
-  return both.map(([value, other]) => [Math.abs(value - other) <= rounding ? other : value, other]);
+  const tolerance = roundingShare * largest([0, ...both.flat().map(Math.abs)]);
+  return both.map(([value, other]) => [Math.abs(value - other) <= tolerance ? other : value, other]);
 }

@@ -18,17 +18,17 @@ export function signFlipTest(differences: readonly number[]): number {
   const observed = Math.abs(sum(differences)) - 1e-12 * largest([0, ...differences.map(Math.abs)]);
   const random = createGenerator(0);
   const isExact = n <= maxExactPairs;
-  const ways = isExact ? 2 ** n : flipCount;
-  let extremes = isExact ? 0 : 1;
-  for (let way = 0; way < ways; way++) {
-    let [total, bits] = [0, way];
+  const patternCount = isExact ? 2 ** n : flipCount;
+  let extremeCount = isExact ? 0 : 1;
+  for (let pattern = 0; pattern < patternCount; pattern++) {
+    let [total, bits] = [0, pattern];
     for (let i = 0; i < n; i++) {
       if (!isExact && i % 32 === 0) bits = random.integers(0, 2 ** 32);
       total += (bits >>> i) & 1 ? -differences[i]! : differences[i]!;
     }
-    if (Math.abs(total) >= observed) extremes++;
+    if (Math.abs(total) >= observed) extremeCount++;
   }
-  return extremes / (isExact ? ways : ways + 1);
+  return extremeCount / (isExact ? patternCount : patternCount + 1);
 }
 
 interface MeanTest {
@@ -72,16 +72,16 @@ export function permutationTest(
   const differenceOf = (first: number) => sign * (first / a.length - (total - first) / b.length);
   // Sums of the same values in another order may differ by rounding.
   const observed = differenceOf(sum(a)) - 1e-12 * largest(pooled.map(Math.abs));
-  let extremes = 0;
+  let extremeCount = 0;
   for (let drawn = 1; drawn <= most; drawn++) {
     for (let i = 0; i < a.length; i++) {
       const j = random.integers(i, pooled.length);
       [pooled[i], pooled[j]] = [pooled[j]!, pooled[i]!];
     }
-    if (differenceOf(sum(pooled.slice(0, a.length))) >= observed) extremes++;
-    if (extremes === enough) return Math.min(1, (2 * extremes) / drawn);
+    if (differenceOf(sum(pooled.slice(0, a.length))) >= observed) extremeCount++;
+    if (extremeCount === enough) return Math.min(1, (2 * extremeCount) / drawn);
   }
-  return Math.min(1, (2 * (extremes + 1)) / (most + 1));
+  return Math.min(1, (2 * (extremeCount + 1)) / (most + 1));
 }
 
 /** Holm's step-down adjusted p-values (1979), in the order of `ps`. */

@@ -17,20 +17,20 @@ export function createPlanDisplay(
 ) {
   const progress = createProgress(mode, context);
   /** Completed and planned iterations of each run in progress. */
-  const running = new Map<PlanEntry, { of: number; done: number }>();
+  const runProgress = new Map<PlanEntry, { of: number; done: number }>();
   const notedKeys = new Set<string>();
   let doneRuns = 0;
   progress.begin({
     label: 'runs',
     total: entries.length,
     value: 0,
-    amount: (value) => `${Math.floor(value)}`,
+    formatAmount: (value) => `${Math.floor(value)}`,
   });
 
   /** Counts unfinished runs as fractions (confirmation is one more iteration), to keep the time estimate steady. */
   const update = (figures: readonly string[]) => {
     let value = doneRuns;
-    for (const { done, of } of running.values()) value += done / (of + 1);
+    for (const { done, of } of runProgress.values()) value += done / (of + 1);
     progress.update(value, figures);
   };
   /** Shows only the first of several notes with the same key, because many runs may have the same one. */
@@ -50,10 +50,10 @@ export function createPlanDisplay(
     note,
     close: () => progress.close(),
     /** Called before each run that isn't skipped. */
-    begin: (entry: PlanEntry) => running.set(entry, { of: 1, done: 0 }),
+    begin: (entry: PlanEntry) => runProgress.set(entry, { of: 1, done: 0 }),
     event(entry: PlanEntry, event: RunEvent) {
       const { path } = entry;
-      const run = running.get(entry)!;
+      const run = runProgress.get(entry)!;
       switch (event.kind) {
         case 'run-started':
           run.of = event.iterations;
@@ -72,7 +72,7 @@ export function createPlanDisplay(
       }
     },
     end(entry: PlanEntry, { kind, message }: RunEnd) {
-      running.delete(entry);
+      runProgress.delete(entry);
       doneRuns++;
       if (kind === 'failed') note(`${entry.path}: ${message}; no more runs of ${entry.arm}`);
       else showRun(entry);

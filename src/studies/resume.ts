@@ -70,12 +70,12 @@ export async function reopenRun(
   { own, shared }: { readonly own?: OwnParts; readonly shared?: SharedLimits | undefined } = {},
 ): Promise<ReadyRun | string> {
   const file = join(path, runFiles.config);
-  const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
-  const config = withDefaultsOf(was, wanted);
-  rejectDifferences(was, config);
+  const originalConfig = loadConfig({ file: requireConfig(file), asWritten: true }).config;
+  const config = withDefaultsOf(originalConfig, wanted);
+  rejectDifferences(originalConfig, config);
   if (shared === undefined) requireOwnLimits(path);
   const manifest = readManifest(path);
-  const left = continuationHint(manifest, was, config, path, shared?.limits);
+  const left = continuationHint(manifest, originalConfig, config, path, shared?.limits);
   if (left !== undefined) return left;
   const assembly = await assemble(config, context.env, readImported(path), own);
   requireSameSetup(assembly, manifest, file);
@@ -104,6 +104,6 @@ export async function finishKilledRun(
 /** True if the report shows the run's final state; a process may have ended before writing it. */
 export function isReported(path: string): boolean {
   const file = join(path, runFiles.report);
-  const written = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  return written >= Date.parse(readManifest(path).updated) && !existsSync(`${file}.new`);
+  const writtenMs = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return writtenMs >= Date.parse(readManifest(path).updated) && !existsSync(`${file}.new`);
 }

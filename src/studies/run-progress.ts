@@ -80,7 +80,7 @@ export function showTrouble(shown: AlertDisplay, event: RunEvent): void {
   }
 }
 
-const callsBetween = 20;
+const callsPerUpdate = 20;
 
 function gameDisplay(progress: Progress): (event: RunEvent) => void {
   let [done, calls] = [0, 0];
@@ -95,13 +95,13 @@ function gameDisplay(progress: Progress): (event: RunEvent) => void {
         break;
       case 'call-finished':
         calls++;
-        if (calls % callsBetween === 0) progress.update(done, [`${formatCompact(calls)} calls`]);
+        if (calls % callsPerUpdate === 0) progress.update(done, [`${formatCompact(calls)} calls`]);
         break;
       case 'game-finished': {
         const { length, return: total, score } = event.game;
         results.push(score ?? total);
-        const what = score === undefined ? 'return' : 'score';
-        progress.update(++done, [`mean ${what} ${formatReturn(mean(results))}`, `${length} steps`]);
+        const quantity = score === undefined ? 'return' : 'score';
+        progress.update(++done, [`mean ${quantity} ${formatReturn(mean(results))}`, `${length} steps`]);
         break;
       }
       default:
@@ -119,13 +119,13 @@ function runDisplay(progress: Progress): (event: RunEvent) => void {
   let [total, completed, confirmations] = [0, 0, 0];
   let isWarmingUp = false;
   /** True while a local model reads its first prompt: it takes longer than later ones, which are mostly cached. */
-  let readsFirst: boolean | undefined;
+  let isReadingFirst: boolean | undefined;
   let tally = tallyOf([]);
   let best: BestSoFar | undefined;
   /** The best score that has been printed permanently. */
   let shownBest: BestSoFar | undefined;
 
-  const iterate = () => progress.begin({ label: 'iteration', total, value: completed, lineEvery: 0 });
+  const iterate = () => progress.begin({ label: 'iteration', total, value: completed, lineSeconds: 0 });
   const count = ({ score, iteration }: BestSoFar) => {
     if (best === undefined || score > best.score) best = { score, iteration };
   };
@@ -157,8 +157,8 @@ function runDisplay(progress: Progress): (event: RunEvent) => void {
         best = event.best;
         shownBest = best;
         tally = event.tally ?? tally;
-        const policies = parameters === undefined ? 'programs' : `${parameters} parameters`;
-        progress.say(`${environment}, ${policies}, ${model}`);
+        const policyText = parameters === undefined ? 'programs' : `${parameters} parameters`;
+        progress.say(`${environment}, ${policyText}, ${model}`);
         if (resumedAt !== undefined) progress.say(`resumed at iteration ${resumedAt}`);
         iterate();
         break;
@@ -182,14 +182,14 @@ function runDisplay(progress: Progress): (event: RunEvent) => void {
         tally = tallyOf([event], tally);
         break;
       case 'reading':
-        readsFirst ??= true;
+        isReadingFirst ??= true;
         showTrouble(progress, event);
         break;
       case 'iteration-finished':
         completed = event.iteration;
         keepBest();
-        if (readsFirst === true) {
-          readsFirst = false;
+        if (isReadingFirst === true) {
+          isReadingFirst = false;
           iterate();
         }
         progress.update(completed, [...figures(event.score), ...usageFigures(event)]);
@@ -205,7 +205,7 @@ function runDisplay(progress: Progress): (event: RunEvent) => void {
             ? `confirming the best policy ${on}`
             : `comparing the ${candidates} policies that may be the best, in at most ${plural(budget, 'fresh episode')}, then confirming the chosen one ${on}`,
         );
-        progress.begin({ label: 'confirmation', total: event.of, lineEvery: 0 });
+        progress.begin({ label: 'confirmation', total: event.of, lineSeconds: 0 });
         break;
       }
       case 'confirmed': {
@@ -242,11 +242,11 @@ const readingText = ({ read, of }: EventOf<'reading'>): string =>
 
 function usageFigures({ usage, caps }: EventOf<'iteration-finished'>): string[] {
   const tokens = usage.promptTokens + usage.completionTokens;
-  const faults = Object.values(usage.faults ?? {}).reduce((sum, count) => sum + count, 0);
+  const faultCount = Object.values(usage.faults ?? {}).reduce((sum, count) => sum + count, 0);
   return [
     ...(tokens === 0 ? [] : [`${formatCompact(tokens)} tokens`]),
     ...(usage.cost === undefined ? [] : [`cost ${formatCost(usage.cost)}`]),
-    ...(faults === 0 ? [] : [plural(faults, 'fault')]),
+    ...(faultCount === 0 ? [] : [plural(faultCount, 'fault')]),
     ...(caps === undefined ? [] : [`limits: ${formatCaps(caps)}`]),
   ];
 }

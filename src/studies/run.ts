@@ -3,12 +3,12 @@
 import { basename } from 'node:path';
 import { withWorkers } from '../base/command.js';
 import { type CommandContext, exitCodeOf } from '../base/context.js';
-import { FailedWork, formatProblem, messageOf, UserError } from '../base/errors.js';
+import { WorkError, formatProblem, messageOf, UserError } from '../base/errors.js';
 import { warningText } from '../base/text/progress.js';
 import { fitText } from '../base/text/width.js';
 import { type LoadedConfig, loadConfig, resolvedYaml } from '../config/load.js';
 import { runExperiment } from '../experiment/experiment.js';
-import { makeRoom } from '../experiment/preflight/ask-model.js';
+import { reserveContext } from '../experiment/preflight/ask-model.js';
 import { errorsIn, warningsIn } from '../experiment/preflight/findings.js';
 import { preflight } from '../experiment/preflight/preflight.js';
 import { type Assembly, assemble, closeEnvironment, languageModelsOf } from '../experiment/setup/assemble.js';
@@ -93,7 +93,7 @@ export async function withLocations<T>(
   try {
     return await work();
   } catch (error) {
-    throw error instanceof UserError && !(error instanceof FailedWork) ? locate(error) : error;
+    throw error instanceof UserError && !(error instanceof WorkError) ? locate(error) : error;
   }
 }
 
@@ -120,22 +120,22 @@ export async function runInDirectory(
     readonly keep?: (event: RunEvent, activeMs: number) => void;
   },
 ): Promise<void> {
-  const started = milliseconds();
+  const startMs = milliseconds();
   const earlierMs = directory.manifest.activeMs;
-  const requests = watchStopRequests(directory.path, stop);
-  const activeMs = () => earlierMs + milliseconds() - started;
+  const stopRequests = watchStopRequests(directory.path, stop);
+  const activeMs = () => earlierMs + milliseconds() - startMs;
   const emit = (event: RunEvent) => {
     directory.record(event);
     keep?.(event, activeMs());
     display.show(event);
   };
   try {
-    await work({ activeMs, emit, now, stop: requests.stop });
+    await work({ activeMs, emit, now, stop: stopRequests.stop });
   } catch (error) {
     directory.update({ status: 'failed', activeMs: activeMs() });
     throw error;
   } finally {
-    requests.close();
+    stopRequests.close();
     display.close();
     // Save first, because a user's environment or model may hang on close.
     await directory.close();
@@ -157,8 +157,8 @@ export async function executeRun(
     keep: (event, activeMs) => updateManifest(directory, event, activeMs),
     async work({ stop, ...session }) {
       const sharedBudget = shared?.budgetFor(directory);
-      const limited = sharedBudget === undefined ? assembly : { ...assembly, sharedBudget };
-      const experiment = experimentIn(limited, directory, session);
+      const limitedAssembly = sharedBudget === undefined ? assembly : { ...assembly, sharedBudget };
+      const experiment = experimentIn(limitedAssembly, directory, session);
       refreshManifest(directory, experiment);
       await runExperiment(experiment, stop);
     },
@@ -205,10 +205,10 @@ export async function beginRun(
 /** @throws UserError if a model can't be opened (FailedWork if nothing answers), before anything is written */
 export async function openModel(assembly: Assembly, { note, stop }: RunNotes): Promise<void> {
   try {
-    await makeRoom(assembly, stop?.finish, ({ kind, message }) => {
+    await reserveContext(assembly, stop?.finish, ({ kind, message }) => {
       const isHere = /\/\/(127\.|\[::1\]|localhost)/.test(message);
-      const repair = isHere ? 'start the server' : 'check the address and your network';
-      if (kind === 'network') throw new FailedWork({ message, hint: `${repair}, then repeat the command` });
+      const remedy = isHere ? 'start the server' : 'check the address and your network';
+      if (kind === 'network') throw new WorkError({ message, hint: `${remedy}, then repeat the command` });
       note(warningText(`${message}; the run fails if the model still doesn't answer after the warm-up`));
     });
     for (const model of languageModelsOf(assembly)) {

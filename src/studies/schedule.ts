@@ -172,8 +172,8 @@ async function runEntries(
       `${plural(entries.length, 'run')} (${shape}) in ${place}${doneBefore > 0 ? `; ${doneBefore} already complete` : ''}${maxRuns > 1 ? `; ${maxRuns} at once` : ''}`,
     );
   }
-  const requests = watchStopRequests(directory, outerContext.stop, part !== undefined);
-  const { abort, finish } = requests.stop;
+  const stopRequests = watchStopRequests(directory, outerContext.stop, part !== undefined);
+  const { abort, finish } = stopRequests.stop;
   /** Stops all runs after an unexpected error. */
   const failure = new AbortController();
   const context: CommandContext = {
@@ -198,18 +198,18 @@ async function runEntries(
   };
 
   try {
-    const turn = pLimit(maxRuns);
+    const queue = pLimit(maxRuns);
     const stopAll = (error: unknown) => {
       failure.abort();
       throw error;
     };
-    const ended = await Promise.allSettled(entries.map((entry) => turn(() => runOne(entry).catch(stopAll))));
+    const ended = await Promise.allSettled(entries.map((entry) => queue(() => runOne(entry).catch(stopAll))));
     for (const end of ended) if (end.status === 'rejected') throw end.reason;
     const { complete, limit } = outcome();
     if (limit !== undefined && complete < entries.length)
       display.note(`${limitField(limit)} is reached: ${plural(entries.length - complete, 'run')} skipped`);
   } finally {
-    requests.close();
+    stopRequests.close();
     display.close();
   }
   return outcome();

@@ -18,7 +18,7 @@ import { isInPart, shareOf } from './part.js';
 import { isComplete, type Plan, type PlanEntry } from './plan.js';
 import { hasLimits } from './shared-limits.js';
 
-const runFile = promisify(execFile);
+const execFileAsync = promisify(execFile);
 
 const recordOf = (directory: string) => join(directory, 'slurm', 'job.json');
 
@@ -61,7 +61,7 @@ async function statesOf(job: string): Promise<readonly string[]> {
 /** @throws UserError if Slurm isn't available or refuses */
 async function querySlurm(program: string, args: readonly string[]): Promise<string> {
   try {
-    return (await runFile(program, [...args])).stdout;
+    return (await execFileAsync(program, [...args])).stdout;
   } catch (error) {
     const { code, stderr = '' } = error as { readonly code?: unknown; readonly stderr?: string };
     if (code === 'ENOENT')

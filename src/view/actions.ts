@@ -27,12 +27,12 @@ const createAction =
     return { text: await perform(data, live) };
   };
 
-const names = z.array(z.string()).min(1, 'select at least one run').max(10_000);
-const tags = z.array(z.string()).max(100).default([]);
+const namesSchema = z.array(z.string()).min(1, 'select at least one run').max(10_000);
+const tagsSchema = z.array(z.string()).max(100).default([]);
 
 /** Changes tags of runs and training runs, also in directories. @throws UserError for an invalid tag or damaged file */
 export const tagItems = createAction(
-  z.strictObject({ of: names, add: tags, remove: tags }),
+  z.strictObject({ of: namesSchema, add: tagsSchema, remove: tagsSchema }),
   async ({ add, of, remove }, live) => {
     const all = live.places();
     const places = of

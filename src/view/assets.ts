@@ -1,11 +1,11 @@
 /** Files for the browser: the HTML shell of all pages, and the app's script and style sheet. */
 import { appScript, appStyle, pageShell } from '../web/page.js';
 
-/** A response body with its content type; `policy`: its Content-Security-Policy (default: `contentPolicy`). */
+/** A response body with its content type; `csp`: its Content-Security-Policy (default: `contentCsp`). */
 export interface ServedFile {
   readonly type: string;
   readonly body: string | Buffer | (() => string | Buffer);
-  readonly policy?: string;
+  readonly csp?: string;
 }
 
 /** Reads a file only once, because anyone can request it, even without the token. */
@@ -21,7 +21,7 @@ export const assets: Readonly<Record<string, ServedFile>> = {
 };
 
 /** Allows only scripts that this server serves, so scripts embedded in displayed text never run. */
-export const contentPolicy = [
+export const contentCsp = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -33,7 +33,7 @@ export const contentPolicy = [
 ].join('; ');
 
 /** Policy for pictures: allows only their inline styles. */
-export const picturePolicy = "sandbox; default-src 'none'; style-src 'unsafe-inline'";
+export const pictureCsp = "sandbox; default-src 'none'; style-src 'unsafe-inline'";
 
 /** The HTML shell of all pages. Served to anyone, so it contains nothing about the runs. */
 export const emptyPage: ServedFile = {

@@ -3,7 +3,7 @@ import { isMatch } from '../base/pattern.js';
 import { fieldOf, isSettingKey } from '../runs/listing/fields.js';
 import { parseFilter } from '../runs/listing/filter.js';
 import type { Item } from '../runs/listing/item.js';
-import { isBelow, type Place } from '../runs/listing/scan.js';
+import { isBelow, type LocatedItem } from '../runs/listing/scan.js';
 import { summarizeMean } from '../statistics/paired.js';
 import { confirmedBySeed, meanBySeed } from '../studies/comparison/comparability.js';
 import { noRunsLeftError, selectUsable } from '../studies/comparison/compare.js';
@@ -20,7 +20,7 @@ import { HttpError } from './http.js';
 import { comparedRun, configKeys, configuredRun, readAhead, withSettings } from './run-data.js';
 
 /** Returns the items that the query's `of` selects by name, directory or pattern; all items if there is no `of`. */
-function namedPlaces(places: readonly Place[], query: URLSearchParams): readonly Place[] {
+function namedPlaces(places: readonly LocatedItem[], query: URLSearchParams): readonly LocatedItem[] {
   const names = query.getAll('of');
   if (names.length === 0) return places;
   const named = names.flatMap((name) => {
@@ -34,7 +34,7 @@ function namedPlaces(places: readonly Place[], query: URLSearchParams): readonly
 }
 
 /** Groups the items that the query's `of` and filter select. */
-function filteredGroups(all: readonly Place[], query: URLSearchParams): readonly Group[] {
+function filteredGroups(all: readonly LocatedItem[], query: URLSearchParams): readonly Group[] {
   const places = namedPlaces(all, query);
   const { by, filter } = stateOf(query);
   const { keys } = configKeys(places);
@@ -47,13 +47,13 @@ function filteredGroups(all: readonly Place[], query: URLSearchParams): readonly
 
 /** Computes the statistics of the groups, by group id. */
 export function groupFigures(
-  places: readonly Place[],
+  places: readonly LocatedItem[],
   query: URLSearchParams,
 ): Readonly<Record<string, GroupFigures>> {
-  const byName = new Map(places.map((place) => [place.item.name, place]));
+  const locatedByName = new Map(places.map((place) => [place.item.name, place]));
   return Object.fromEntries(
     filteredGroups(places, query).map(({ id, items }) => {
-      const runs = items.flatMap(({ name }) => configuredRun(byName.get(name)!) ?? []);
+      const runs = items.flatMap(({ name }) => configuredRun(locatedByName.get(name)!) ?? []);
       const { kept } = selectUsable(runs, false, (path) => path);
       const meanOver = (bySeed: ReadonlyMap<string, number>) =>
         summarizeMean([...bySeed.values()], commonRange(kept)) ?? null;
@@ -73,19 +73,19 @@ export function groupFigures(
  * compared one by one (`run`), and more are grouped by their configs without the seed (`config`).
  * @throws HttpError if the query is invalid; UserError if there is nothing to compare
  */
-export async function comparisonFor(places: readonly Place[], query: URLSearchParams): Promise<Page> {
+export async function comparisonFor(places: readonly LocatedItem[], query: URLSearchParams): Promise<Page> {
   await readAhead(places);
   const ids = query.getAll('group');
   const groups = filteredGroups(places, query).filter(({ id }) => ids.length === 0 || ids.includes(id));
   const items = sortedGroups(groups, 'name', () => undefined).flatMap((group) => group.items);
-  const known = new Map(places.map((place) => [place.item.name, place]));
-  const chosen = items.map((item) => ({ ...known.get(item.name)!, item }));
+  const locatedByName = new Map(places.map((place) => [place.item.name, place]));
+  const chosen = items.map((item) => ({ ...locatedByName.get(item.name)!, item }));
   const given = stateOf(query).by;
   const by = given.length > 0 ? given : [items.length <= maxCompared ? 'run' : 'config'];
   await readAhead(chosen, { withCurves: true });
   const isByRun = by.join() === 'run';
-  const itemOf = new Map(chosen.map(({ item, path }) => [path, item]));
-  const named = (path: string) => itemOf.get(path)!.name;
+  const itemByPath = new Map(chosen.map(({ item, path }) => [path, item]));
+  const named = (path: string) => itemByPath.get(path)!.name;
   const runs = chosen.flatMap((place) => configuredRun(place) ?? []);
   if (isByRun && runs.length > maxCompared)
     throw new HttpError(400, `at most ${maxCompared} single runs can be compared; group them by a key`);
@@ -93,8 +93,8 @@ export async function comparisonFor(places: readonly Place[], query: URLSearchPa
   const { kept, leftOut: unfit } = isByRun
     ? { kept: runs, leftOut: [] }
     : selectUsable(runs, query.has('unfinished'), named);
-  const isRead = new Set(runs.map(({ path }) => path));
-  const unreadable = chosen.filter(({ item, path }) => item.kind === 'run' && !isRead.has(path));
+  const readPaths = new Set(runs.map(({ path }) => path));
+  const unreadable = chosen.filter(({ item, path }) => item.kind === 'run' && !readPaths.has(path));
   const leftOut = [
     ...unfit,
     ...unreadable.map(({ item }) => ({ run: item.name, reason: item.fault ?? "its config can't be read" })),
@@ -102,7 +102,7 @@ export async function comparisonFor(places: readonly Place[], query: URLSearchPa
   const readable = kept.flatMap((run) => comparedRun(run) ?? []);
   if (readable.length === 0) throw noRunsLeftError(leftOut, runs.length === 0);
   const keys = by.join() === 'config' ? undefined : by;
-  const tasks = groupRuns(readable, keys, ({ path }) => valuesOf(itemOf.get(path)!, by));
+  const tasks = groupRuns(readable, keys, ({ path }) => valuesOf(itemByPath.get(path)!, by));
   const comparison = compareGroups(tasks, { by: keys, target: undefined, named, leftOut });
   const untested = comparison.tasks.map((task) => ({ ...task, differences: [], pairings: [], cautions: [] }));
   const shown = isByRun ? { ...comparison, by: null, tasks: untested } : comparison;

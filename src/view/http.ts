@@ -53,17 +53,17 @@ export async function startHttp(
   port: number,
   respond: (request: IncomingMessage, response: ServerResponse, port: number) => Promise<void>,
 ) {
-  let listening = port;
+  let boundPort = port;
   const limits = { requestTimeout, headersTimeout: requestTimeout };
   const server = createServer(limits, (request, response) => {
     // If the rest of a request isn't read, it corrupts the next request on the same connection.
     response.on('finish', () => request.resume());
-    respond(request, response, listening).catch(() => response.destroy());
+    respond(request, response, boundPort).catch(() => response.destroy());
   });
   guardConnections(server);
-  listening = await listen(server, port);
+  boundPort = await listen(server, port);
   return {
-    url: `http://${host}:${listening}`,
+    url: `http://${host}:${boundPort}`,
     close: () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve());

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Item } from '../runs/listing/item.js';
 import { newestRun } from '../runs/listing/names.js';
-import { type Place, type ScannedItem, type ScanRoot, scanItems, versionOf } from '../runs/listing/scan.js';
+import { type LocatedItem, type ScannedItem, type ScanRoot, scanItems, versionOf } from '../runs/listing/scan.js';
 import { logsIn, runFiles } from '../runs/reader.js';
 import { trainingFiles } from '../runs/training-files.js';
 import { resultFiles } from '../studies/plan.js';
@@ -40,7 +40,7 @@ interface Watcher {
 }
 
 /** Returns the files that the page of an item shows. */
-function filesOf({ item: { kind }, path }: Place): readonly string[] {
+function filesOf({ item: { kind }, path }: LocatedItem): readonly string[] {
   const { calls, episodes, evaluations, events } = logsIn(path);
   const manifest = join(path, runFiles.manifest);
   switch (kind) {
@@ -80,20 +80,20 @@ export class Live {
    * Finds an item by name; scans again if the name is unknown. Names are never used as paths.
    * @throws HttpError if it is unknown or can't be read
    */
-  place(name: string): Place {
+  place(name: string): LocatedItem {
     const place = this.#find(name);
     if (place === undefined) throw new HttpError(404, `run ${name} not found`);
     if (place.item.fault !== undefined) throw new HttpError(422, place.item.fault);
     return place;
   }
 
-  #find(name: string): Place | undefined {
+  #find(name: string): LocatedItem | undefined {
     if (!this.#scanned.has(name)) this.refresh();
     return this.#scanned.get(name) ?? (name === 'latest' ? newestRun(this.#scanned.values())[0] : undefined);
   }
 
   /** Returns all items, from a recent scan. */
-  places(): readonly Place[] {
+  places(): readonly LocatedItem[] {
     if (this.#milliseconds() >= this.#nextScan) this.refresh();
     return [...this.#scanned.values()];
   }
@@ -143,10 +143,10 @@ export class Live {
   /** Scans the directories and sends what has changed. */
   refresh(): void {
     const before = this.#scanned;
-    const began = this.#milliseconds();
+    const startMs = this.#milliseconds();
     this.#scanned = scanItems(this.#roots, before);
-    const took = this.#milliseconds() - began;
-    this.#nextScan = began + Math.max(minScanPauseMs, took / scanShare);
+    const scanMs = this.#milliseconds() - startMs;
+    this.#nextScan = startMs + Math.max(minScanPauseMs, scanMs / scanShare);
     const changed = [...this.#scanned].flatMap(([name, { item }]) =>
       isDeepStrictEqual(item, before.get(name)?.item) ? [] : [item],
     );

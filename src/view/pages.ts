@@ -10,7 +10,7 @@ import { formatCount, plural } from '../base/text/numbers.js';
 import { runsBelow } from '../runs/finder.js';
 import type { RunFolders } from '../runs/listing/listing.js';
 import { findRuns, type Match } from '../runs/listing/names.js';
-import { type Place, scanItems } from '../runs/listing/scan.js';
+import { type LocatedItem, scanItems } from '../runs/listing/scan.js';
 import { planFile } from '../runs/reader.js';
 import { comparisonOf } from '../studies/comparison/compare.js';
 import { comparisonPage } from '../studies/comparison/page.js';
@@ -30,7 +30,7 @@ export interface StudyPages {
 }
 
 /** @throws UserError if files are damaged */
-export async function pageOf(place: Place, given: StudyPages): Promise<Page> {
+export async function pageOf(place: LocatedItem, given: StudyPages): Promise<Page> {
   const { path } = place;
   const { kind, name, status } = place.item;
   const shown: PageContext = { linkOf: (run) => itemAddress(`${name}/${run}`), status };
@@ -52,7 +52,7 @@ export async function pageOf(place: Place, given: StudyPages): Promise<Page> {
 }
 
 /** Returns the page of a study's result or, if there is none that can be shown, of its plan. */
-function studyPage({ item, path }: Place, recorded: () => Page | undefined): Page {
+function studyPage({ item, path }: LocatedItem, recorded: () => Page | undefined): Page {
   const { done, environment, kind, model, name, of, status } = item;
   let state = 'no result yet';
   try {
@@ -62,7 +62,7 @@ function studyPage({ item, path }: Place, recorded: () => Page | undefined): Pag
     // The file may contain anything, so any error can occur.
     state = `can't show the recorded result: ${messageOf(error)}`;
   }
-  const plan = readOwnText(join(path, planFile));
+  const planText = readOwnText(join(path, planFile));
   return {
     title: `${name}: ${kind}`,
     header: pageHeader({
@@ -71,7 +71,7 @@ function studyPage({ item, path }: Place, recorded: () => Page | undefined): Pag
       status,
       state: `${formatCount(done)} of ${plural(of, 'run')} complete; ${state}`,
     }),
-    sections: sectionsOf(['runs', 'Runs', ''], ['plan', 'Plan', preformatted(plan.slice(0, 200_000))]),
+    sections: sectionsOf(['runs', 'Runs', ''], ['plan', 'Plan', preformatted(planText.slice(0, 200_000))]),
     footer: undefined,
   };
 }
@@ -82,18 +82,18 @@ function studyPage({ item, path }: Place, recorded: () => Page | undefined): Pag
  */
 export async function exportCharts(
   names: readonly string[],
-  places: RunFolders,
+  folders: RunFolders,
   directory: string,
   given: StudyPages,
 ) {
   const isWhole = ({ kind, path }: Match) => kind === 'training' || existsSync(join(path, planFile));
-  const found = findRuns(names, places, isWhole);
+  const found = findRuns(names, folders, isWhole);
   const placeOf = (path: string) =>
     [...scanItems([{ path, prefix: '' }]).values()].find((one) => one.path === path)!;
   const pages = await Promise.all(found.map((path) => pageOf(placeOf(path), given)));
   const runs = found.flatMap(runsBelow);
-  const all = { by: undefined, unfinished: false };
-  const compared = runs.length > 1 && unlessRejected(() => comparisonOf(runs, all, places.cwd));
+  const options = { by: undefined, unfinished: false };
+  const compared = runs.length > 1 && unlessRejected(() => comparisonOf(runs, options, folders.cwd));
   if (compared) pages.push(comparisonPage(compared.comparison, compared.tasks, fileContext));
   const taken = new Set<string>();
   const files = pages.flatMap((page) => [

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isSettingKey, itemFields } from '../runs/listing/fields.js';
 import type { Item } from '../runs/listing/item.js';
-import { type Place, type RunPlace, unlessDamaged } from '../runs/listing/scan.js';
+import { type LocatedItem, type LocatedRun, unlessDamaged } from '../runs/listing/scan.js';
 import type { RunSummary } from '../runs/summary.js';
 import type { ExportedRun } from '../runs/tables/rows.js';
 import { type ConfiguredRun, readComparedRun, withConfig } from '../studies/comparison/compared-runs.js';
@@ -17,7 +17,7 @@ function unlessUnreadable<T extends object>(read: () => T): T | undefined {
 const tryConfigure = cacheByRun((run: RunSummary) => unlessUnreadable(() => withConfig(run)));
 
 /** Returns a run or agent run with its config; undefined for other items, and if the config can't be read. */
-export const configuredRun = ({ item, summary }: Place): ConfiguredRun | undefined =>
+export const configuredRun = ({ item, summary }: LocatedItem): ConfiguredRun | undefined =>
   item.kind !== 'training' && summary ? tryConfigure(summary) : undefined;
 
 /** Returns a run with its curve; undefined if it can't be read. */
@@ -28,9 +28,9 @@ const maxReadAtOnce = 20;
 
 /** Reads the configs of runs, and their curves if `withCurves`, yielding to other requests in between. */
 export async function readAhead(
-  places: readonly Place[],
+  places: readonly LocatedItem[],
   { withCurves = false } = {},
-): Promise<readonly Place[]> {
+): Promise<readonly LocatedItem[]> {
   for (const [i, place] of places.entries()) {
     if (withCurves || i % maxReadAtOnce === maxReadAtOnce - 1) await nextTurn();
     const run = configuredRun(place);
@@ -40,7 +40,7 @@ export async function readAhead(
 }
 
 /** Adds the values of these keys to an item, except for keys that its config doesn't have. */
-export function withSettings(place: Place | undefined, item: Item, keys: readonly string[]): Item {
+export function withSettings(place: LocatedItem | undefined, item: Item, keys: readonly string[]): Item {
   const run = keys.length === 0 ? undefined : place && configuredRun(place);
   if (run === undefined) return item;
   const settings = settingsOf(run);
@@ -51,7 +51,7 @@ export function withSettings(place: Place | undefined, item: Item, keys: readonl
 }
 
 /** Adds to each run all settings of its config, and the name of its group as in `policyloop compare`. */
-export function exportedRuns(places: readonly RunPlace[]): readonly ExportedRun[] {
+export function exportedRuns(places: readonly LocatedRun[]): readonly ExportedRun[] {
   const { keys } = configKeys(places);
   const tasks = groupRuns(
     places.flatMap((place) => configuredRun(place) ?? []),
@@ -68,16 +68,16 @@ export function exportedRuns(places: readonly RunPlace[]): readonly ExportedRun[
 }
 
 /** Returns the config keys of these runs, and those whose values differ. */
-export function configKeys(places: readonly Place[]): ConfigKeys {
-  const values = new Map<string, Set<string>>();
-  let runs = 0;
+export function configKeys(places: readonly LocatedItem[]): ConfigKeys {
+  const valuesByKey = new Map<string, Set<string>>();
+  let runCount = 0;
   for (const place of places) {
     const run = configuredRun(place);
     if (run === undefined) continue;
-    runs++;
-    for (const [key, value] of settingsOf(run)) values.set(key, (values.get(key) ?? new Set()).add(value));
+    runCount++;
+    for (const [key, value] of settingsOf(run)) valuesByKey.set(key, (valuesByKey.get(key) ?? new Set()).add(value));
   }
-  const own = new Set(itemFields.map(({ key }) => key));
-  const keys = [...values.keys()].filter((key) => !own.has(key) && isSettingKey(key)).toSorted();
-  return { keys, different: runs < 2 ? [] : keys.filter((key) => values.get(key)!.size > 1) };
+  const fieldKeys = new Set(itemFields.map(({ key }) => key));
+  const keys = [...valuesByKey.keys()].filter((key) => !fieldKeys.has(key) && isSettingKey(key)).toSorted();
+  return { keys, different: runCount < 2 ? [] : keys.filter((key) => valuesByKey.get(key)!.size > 1) };
 }

@@ -1,7 +1,7 @@
 /** Searches the prompts and replies of runs. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Place } from '../runs/listing/scan.js';
+import type { LocatedItem } from '../runs/listing/scan.js';
 import { callsOf } from '../runs/log-lines.js';
 import { logsIn } from '../runs/reader.js';
 import type { Hit, SearchResult } from '../web/messages.js';
@@ -21,7 +21,7 @@ const callsAtOnce = 50;
  */
 export async function searchItems(
   text: string,
-  places: readonly Place[],
+  places: readonly LocatedItem[],
   { clock, until }: { readonly clock: () => number; readonly until: number },
 ): Promise<SearchResult> {
   const wanted = new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'iu');

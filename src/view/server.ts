@@ -2,11 +2,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf, UserError } from '../base/errors.js';
 import { safeLine } from '../base/terminal-text.js';
-import type { Place, ScanRoot } from '../runs/listing/scan.js';
+import type { LocatedItem, ScanRoot } from '../runs/listing/scan.js';
 import { pageData } from '../web/page.js';
 import { stopItem, tagItems, type ViewAction } from './actions.js';
 import { requireToken } from './admission.js';
-import { assets, contentPolicy, emptyPage, picturePolicy, type ServedFile } from './assets.js';
+import { assets, contentCsp, emptyPage, pictureCsp, type ServedFile } from './assets.js';
 import { comparisonFor, groupFigures } from './comparison.js';
 import { HttpError, requireLocal, requireMethod, sendJson, startHttp } from './http.js';
 import { Live, maxKeys, maxWatchers } from './live.js';
@@ -70,7 +70,7 @@ const commonHeaders = {
   'cross-origin-resource-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
   'cache-control': 'no-cache',
-  'content-security-policy': contentPolicy,
+  'content-security-policy': contentCsp,
 } as const;
 
 const actions: Readonly<Record<string, ViewAction>> = { '/api/stop': stopItem, '/api/tag': tagItems };
@@ -92,13 +92,13 @@ async function answer(
   requireToken(request, site.options.token);
   const { [path]: act } = actions;
   requireMethod(request, ...(act ? ['POST'] : ['GET', 'HEAD']));
-  const asked = { ...site, query };
+  const apiRequest = { ...site, query };
   if (act) return sendJson(response, await act(request, site.live));
-  if (path === '/api/events') return watch(response, asked);
-  if (path === '/api/episode') return send(response, await episodeIn(asked));
+  if (path === '/api/events') return watch(response, apiRequest);
+  if (path === '/api/episode') return send(response, await episodeIn(apiRequest));
   const { [path]: handler } = handlers;
   if (handler === undefined) throw new HttpError(404, `${path} not found`);
-  sendJson(response, await handler(asked));
+  sendJson(response, await handler(apiRequest));
 }
 
 const isPage = (path: string) => /^\/(?:|of\/.*|compare|search)$/s.test(path);
@@ -135,7 +135,7 @@ const handlers: Readonly<Record<string, (asked: ApiRequest) => unknown>> = {
     if (text.trim() === '' || text.length > 200)
       throw new HttpError(400, 'the text to search for must have 1 to 200 characters');
     const named = query.getAll('of').map((name) => live.place(name));
-    const isSearched = ({ item }: Place) => ['run', 'play'].includes(item.kind) && !item.fault;
+    const isSearched = ({ item }: LocatedItem) => ['run', 'play'].includes(item.kind) && !item.fault;
     const searched = named.length > 0 ? named : live.places().filter(isSearched);
     return searchItems(text, searched, { clock, until: clock() + searchMs });
   },
@@ -148,10 +148,10 @@ async function episodeIn(asked: ApiRequest): Promise<ServedFile> {
     candidate: number('candidate', 1),
     episode: number('episode', 1),
   });
-  return { type: 'image/svg+xml', body, policy: picturePolicy };
+  return { type: 'image/svg+xml', body, csp: pictureCsp };
 }
 
-function placeIn({ live, query }: ApiRequest): Place {
+function placeIn({ live, query }: ApiRequest): LocatedItem {
   const name = query.get('of');
   if (name === null) throw new HttpError(400, 'the address must name a run, training run or study');
   return live.place(name);
@@ -165,8 +165,8 @@ function wholeNumber(query: URLSearchParams, key: string, least: number): number
   throw new HttpError(400, `${key} must be an integer of at least ${least}`);
 }
 
-function send(response: ServerResponse, { body, policy = contentPolicy, type }: ServedFile): void {
-  response.setHeader('content-security-policy', policy);
+function send(response: ServerResponse, { body, csp = contentCsp, type }: ServedFile): void {
+  response.setHeader('content-security-policy', csp);
   response.writeHead(200, { 'content-type': type }).end(typeof body === 'function' ? body() : body);
 }
 

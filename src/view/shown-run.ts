@@ -4,7 +4,7 @@ import { UserError } from '../base/errors.js';
 import type { Content } from '../base/text/content.js';
 import { html } from '../base/text/html.js';
 import { distinctFormat, formatNumber, plural } from '../base/text/numbers.js';
-import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../experiment/animations.js';
+import { drawCompactSvg, drawEpisode, isDrawnFromConfig, openDrawable } from '../experiment/animations.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
 import { callsOf, linesOf } from '../runs/log-lines.js';
@@ -87,11 +87,11 @@ const ignore = () => undefined;
  * @throws UserError if the run doesn't have this iteration
  */
 export async function iterationPage(name: string, path: string, iteration: number): Promise<Page> {
-  const frame = await readShownFrame(path);
-  const { config, family, manifest } = frame;
+  const runFrame = await readShownFrame(path);
+  const { config, family, manifest } = runFrame;
   const { calls, entries } = readIteration(path, iteration);
-  const own = entries.filter((entry) => entry.iteration === iteration);
-  if (own.length + calls.length === 0)
+  const ownEntries = entries.filter((entry) => entry.iteration === iteration);
+  if (ownEntries.length + calls.length === 0)
     throw new UserError({
       field: 'iteration',
       value: iteration,
@@ -102,8 +102,8 @@ export async function iterationPage(name: string, path: string, iteration: numbe
   const data = { config, entries, parameters: family.parameters, policy: family.description };
   const before = largest(entries.flatMap((entry) => (entry.iteration < iteration ? [entry.score] : [])));
   const arePrograms = family.description.kind === 'program';
-  const byIndex = new Map(calls.entries());
-  const shown = own.slice(0, maxShown);
+  const callByIndex = new Map(calls.entries());
+  const shown = ownEntries.slice(0, maxShown);
   const asText = distinctFormat(shown.map(({ score }) => score));
   const policies = shown.map((entry) => {
     const parent = arePrograms && entry.source === 'proposal' && parentOf(entry, data);
@@ -122,12 +122,12 @@ ${parent && programChange(entry, parent, config, true)}${vector}`;
     title: `${title} of ${manifest.run}`,
     header: runHeader({ ...summaryOf(path, manifest), ...data }),
     sections: sectionsOf(
-      ['result', 'Result', headline(own, before, calls.length)],
+      ['result', 'Result', headline(ownEntries, before, calls.length)],
       ['episodes', 'Episodes', animations(name, animated, config)],
       [
         'log',
         'Prompts and replies',
-        proposals.length > 0 && proposalList(manifest.run, { proposals, calls: byIndex }),
+        proposals.length > 0 && proposalList(manifest.run, { proposals, calls: callByIndex }),
       ],
       ['policy', arePrograms ? 'Programs' : 'Policies', shown.length > 0 && policies],
     ),
@@ -165,8 +165,8 @@ export async function episodeSvg(
   path: string,
   { candidate, episode, iteration }: Place & { readonly episode: number },
 ): Promise<string> {
-  const frame = await readShownFrame(path);
-  const { config, manifest } = frame;
+  const runFrame = await readShownFrame(path);
+  const { config, manifest } = runFrame;
   if (!isDrawnFromConfig(config))
     throw new UserError({
       message:
@@ -188,9 +188,9 @@ export async function episodeSvg(
     });
   const environment = await openDrawable(config);
   try {
-    const setting = { config, seed: manifest.seed, environment, family: frame.family };
+    const setting = { config, seed: manifest.seed, environment, family: runFrame.family };
     const choice = { kind: 'evaluated', episode: episode - 1 } as const;
-    return drawBounded((maxFrames) => drawEpisode(setting, entry, choice, maxFrames), width).svg;
+    return drawCompactSvg((maxFrames) => drawEpisode(setting, entry, choice, maxFrames), width).svg;
   } finally {
     environment.close?.();
   }

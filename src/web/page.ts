@@ -57,7 +57,7 @@ ${body}
 export function pageHtml(options: Page): string {
   const style = appStyle();
   const script = appScript();
-  const policy = [
+  const csp = [
     "default-src 'none'",
     `style-src ${hashSource(style)}`,
     `script-src ${hashSource(script)}`,
@@ -67,7 +67,7 @@ export function pageHtml(options: Page): string {
   ].join('; ');
   return pageShell(
     options.title,
-    `<meta http-equiv="Content-Security-Policy" content="${policy}">\n<style>${style}</style>`,
+    `<meta http-equiv="Content-Security-Policy" content="${csp}">\n<style>${style}</style>`,
     `<noscript>This page needs JavaScript. The files next to it contain everything that it shows.</noscript>
 <script type="application/json" id="page">${jsonForScript(pageData(options))}</script>
 <script>${script}</script>`,

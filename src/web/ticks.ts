@@ -21,10 +21,10 @@ export const percentText = (share: number): string => `${Math.round(share * 100_
 /** Returns the powers of ten between two positive numbers; if fewer than three, also 2 and 5 times each power. */
 export function logTicks(low: number, high: number): readonly number[] {
   const [from, to] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
-  const powers = Array.from({ length: to - from + 1 }, (_, i) => from + i);
+  const exponents = Array.from({ length: to - from + 1 }, (_, i) => from + i);
   const isInside = (tick: number) => tick >= low * 0.999 && tick <= high * 1.001;
   const ticksOf = (digits: readonly number[]) =>
-    powers.flatMap((power) => digits.map((digit) => Number(`${digit}e${power}`))).filter(isInside);
+    exponents.flatMap((power) => digits.map((digit) => Number(`${digit}e${power}`))).filter(isInside);
   const few = ticksOf([1]);
   return few.length >= 3 ? few : ticksOf([1, 2, 5]);
 }

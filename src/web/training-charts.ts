@@ -12,15 +12,15 @@ export interface TrainingLabels {
   /** Name of the quantity that evaluations measure, such as `held-out mean return`. */
   readonly measured: string;
   /** Title of the reward chart. */
-  readonly rewards: string;
+  readonly rewardTitle: string;
   /** Gradients with a larger norm are clipped. */
   readonly maxGradientNorm?: number | undefined;
 }
 
 /** Smooths the loss after `count` steps: the mean over the latest 5 %, but at least 10 and at most 100 of them. */
 export function trainingLoss(losses: readonly number[], count = losses.length): number {
-  const reach = Math.max(10, Math.min(100, Math.round(count / 20)));
-  const latest = losses.slice(Math.max(0, count - reach), count);
+  const windowSize = Math.max(10, Math.min(100, Math.round(count / 20)));
+  const latest = losses.slice(Math.max(0, count - windowSize), count);
   return latest.reduce((sum, loss) => sum + loss, 0) / latest.length;
 }
 
@@ -66,7 +66,7 @@ export function trainingCharts(
   const rowsWith = (rows: readonly Row[], name: string) => rows.filter((row) => name in row);
   const [rewards, losses] = [rowsWith(step, 'reward'), rowsWith(step, 'loss')];
   const isRl = rewards.length + evaluation.length > 0;
-  const mains: readonly MainMetric[] = isRl
+  const mainMetrics: readonly MainMetric[] = isRl
     ? [
         {
           ...{ title: capitalize(words.measured), name: 'meanReward', steps: [] },
@@ -74,7 +74,7 @@ export function trainingCharts(
           best: ({ meanReward }) => `best, ${formatReturn(meanReward)}`,
           isBetter: (a, b) => a >= b,
         },
-        { title: words.rewards, name: 'reward', steps: rewards },
+        { title: words.rewardTitle, name: 'reward', steps: rewards },
       ]
     : [
         {
@@ -85,7 +85,7 @@ export function trainingCharts(
         },
       ];
   return [
-    ...mains
+    ...mainMetrics
       .filter(({ steps, heldOutRows }) => steps.length > 0 || (isRl && heldOutRows))
       .map((main) => mainChart(main, words)),
     ...chartSpecs.flatMap((figure) => {
@@ -154,10 +154,10 @@ function mainChart(main: MainMetric, words: TrainingLabels): Chart {
     (a, b) => (a && !isBetter!(b[name]!, a[name]!) ? a : b),
     undefined,
   );
-  const mark = best && `${main.best!(best)} at ${words.unit} ${formatCount(stepOf(best))}`;
+  const bestText = best && `${main.best!(best)} at ${words.unit} ${formatCount(stepOf(best))}`;
   const label = `mean over the latest 10 to 100 ${words.unit}s`;
   return {
-    label: `${title}, ${plural(at.at(-1) ?? 0, words.unit)}${mark ? `; ${mark}` : ''}.`,
+    label: `${title}, ${plural(at.at(-1) ?? 0, words.unit)}${bestText ? `; ${bestText}` : ''}.`,
     x: { ...xAxis(words), ...(steps.length === 0 && { from: 0 }) },
     y: { title },
     at,
@@ -172,7 +172,7 @@ function mainChart(main: MainMetric, words: TrainingLabels): Chart {
     ...(steps.some((row) => 'spread' in row) && { bands: { label: '± standard deviation within groups' } }),
     ...(best && {
       marks: [
-        { label: mark!, draw: 'diamond', color: '--good', marks: [{ x: stepOf(best), y: best[name]! }] },
+        { label: bestText!, draw: 'diamond', color: '--good', marks: [{ x: stepOf(best), y: best[name]! }] },
       ],
     }),
     hint: 'Hover over the chart for values; drag to zoom, double-click to reset.',
@@ -185,8 +185,8 @@ const xAxis = ({ unit }: TrainingLabels): Axis => ({ title: capitalize(unit), ki
 function stepsOf(rows: readonly Row[]) {
   const at = [...new Set(rows.map(stepOf))].sort((a, b) => a - b);
   const valuesOf = (own: readonly Row[], value: (row: Row) => number): Series['values'] => {
-    const known = new Map(own.map((row) => [stepOf(row), Number(value(row).toPrecision(6))]));
-    return at.map((step) => known.get(step) ?? null);
+    const valueByStep = new Map(own.map((row) => [stepOf(row), Number(value(row).toPrecision(6))]));
+    return at.map((step) => valueByStep.get(step) ?? null);
   };
   return { at, valuesOf };
 }

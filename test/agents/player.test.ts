@@ -84,7 +84,7 @@ describe('episodes with a model', () => {
         options: {},
         maxSteps: 5,
         prompts,
-        reading: 'text',
+        replyFormat: 'text',
         field: 'policy.prompts',
       });
       const [game] = await playGames({ ...setting, agent, fallback: 'first' }, [{ start: 3, sampling: 1 }]);
@@ -245,7 +245,7 @@ describe('episodes with a model', () => {
     const messages: string[] = [];
     const state = [0, 0];
     const batch: EpisodeBatch = {
-      slots: 2,
+      slotCount: 2,
       async reset(seeds) {
         messages.push(`reset ${seeds.join(' ')}`);
         seeds.forEach((seed, slot) => {

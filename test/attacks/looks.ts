@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path';
 import { evaluationPages } from '../../finetune/evaluate/shown-pages.js';
 import { messageOf } from '../../src/base/errors.js';
-import { findCommand, loadTool } from '../../src/commands.js';
+import { findCommand, loadCommand } from '../../src/commands.js';
 import { runTool } from '../../src/mcp/serve-mcp.js';
 import { tools } from '../../src/mcp/tools.js';
 import { authorizationOf } from '../../src/view/admission.js';
@@ -51,7 +51,7 @@ function commandLooks(cwd: string, names: readonly string[]): readonly Look[] {
       rmSync(out, { recursive: true, force: true });
       mkdirSync(out);
       const { context, noted, printed } = recordingContext(cwd);
-      const { command: loaded, defaults } = await loadTool(words);
+      const { command: loaded, defaults } = await loadCommand(words);
       let error: unknown;
       try {
         await loaded.execute({ ...defaults, ...given, runsDir: 'buffers' }, context);
@@ -87,7 +87,7 @@ function toolLooks(cwd: string, names: readonly string[]): readonly Look[] {
       const found = tools.find((one) => one.name === name)!;
       const checked = found.input.parse(given) as Record<string, unknown>;
       const request = { runsDir: 'buffers', allowRuns: false };
-      return { text: JSON.stringify(await runTool(found, checked, request, loadTool, context)) };
+      return { text: JSON.stringify(await runTool(found, checked, request, loadCommand, context)) };
     },
   });
   return [

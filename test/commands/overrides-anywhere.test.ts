@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import yargs from 'yargs';
 import type { Command } from '../../src/base/command.js';
-import { type DeclaredOptions, separateOverrides } from '../../src/base/overrides-apart.js';
+import { type DeclaredOptions, moveOverridesFirst } from '../../src/base/overrides-apart.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -24,15 +24,15 @@ describe.each(files)('%s', (file) => {
     const declared = await declaredBy(file);
     for (const list of declared.array) {
       expect(
-        separateOverrides([`--${list}`, 'a', 'b', 'model.maxTokens=160', '--seed', '3'], declared),
+        moveOverridesFirst([`--${list}`, 'a', 'b', 'model.maxTokens=160', '--seed', '3'], declared),
       ).toEqual(['model.maxTokens=160', ...[`--${list}`, 'a', 'b', '--seed', '3']]);
     }
   });
 });
 
-describe('separateOverrides', () => {
+describe('moveOverridesFirst', () => {
   const declared = { array: ['baseline', 'configs'], boolean: ['json'] };
-  const moved = (...args: readonly string[]) => separateOverrides(args, declared);
+  const moved = (...args: readonly string[]) => moveOverridesFirst(args, declared);
 
   it('keeps the order of overrides and of the other arguments', () => {
     expect(moved('run', 'a=1', 'x', '--json', 'b.c=2', 'y', '--', 'z', 'd-e=3')).toEqual([

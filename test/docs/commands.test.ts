@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { loadRlKind } from '../../finetune/rl/kinds/kinds.js';
 import { loadTrainConfig } from '../../finetune/train/train-config.js';
 import { loadPlayConfig } from '../../src/agents/play-config.js';
-import { separateOverrides } from '../../src/base/overrides-apart.js';
+import { moveOverridesFirst } from '../../src/base/overrides-apart.js';
 import { commands, declaredOptions, findCommand } from '../../src/commands.js';
 import { type ConfigKindName, kindOfConfig, openConfig } from '../../src/config/file.js';
 import { loadConfig } from '../../src/config/load.js';
@@ -70,7 +70,7 @@ async function problemOf(
   if (named === undefined) return 'no such command';
   const declared = await declaredOptions(named);
   const isGroup = Array.isArray(commands.find(([name]) => name === given[0])?.[2]);
-  const args = separateOverrides(given.slice(isGroup ? 2 : 1), declared);
+  const args = moveOverridesFirst(given.slice(isGroup ? 2 : 1), declared);
   const strange = args.find(
     (word) => word.startsWith('--') && !(word.slice(2).split('=')[0]! in declared.key),
   );

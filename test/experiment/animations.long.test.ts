@@ -3,7 +3,7 @@ import { createGenerator } from '../../src/base/random/generator.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
 import { environmentIds, makeEnvironment } from '../../src/environments/catalogue/open.js';
-import { type DrawnEpisode, drawBounded, drawEpisode } from '../../src/experiment/animations.js';
+import { type DrawnEpisode, drawCompactSvg, drawEpisode } from '../../src/experiment/animations.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
 import { svgAnimation } from '../../src/rollout/pictures/svg-animation.js';
 import { replay } from '../../src/rollout/replay.js';
@@ -99,7 +99,7 @@ describe('every environment that can be drawn', () => {
       const played = replay(setting, family.initial(createGenerator(2)), 3, maxFrames);
       return { seed: 3, replay: played, animation: { title: id, ...played } } satisfies DrawnEpisode;
     };
-    const { svg, animation } = drawBounded(draw, 360);
+    const { svg, animation } = drawCompactSvg(draw, 360);
     expect(Buffer.byteLength(svg)).toBeLessThanOrEqual(60_000);
     expect(elementTree(svg).children[0]).toMatchObject({ name: 'title', text: id });
     expect(svgAnimation(draw(animation.moments.length).animation, 360)).toBe(svg);

@@ -31,7 +31,7 @@ describe('history lines', () => {
     });
     const entries = play(5);
     for (let i = 0; i < 3; i++)
-      history.context({ iteration: 1, iterations: 9, held: entries, shown: entries });
+      history.context({ iteration: 1, iterations: 9, remembered: entries, shown: entries });
     for (const entry of entries) history.tokens(entry);
     expect(asked).toBe(5);
   });

@@ -77,7 +77,7 @@ export async function situation(
       ...history.context({
         iteration,
         iterations: config.iterations,
-        held: entries,
+        remembered: entries,
         shown: selectHistory(
           entries,
           { ...config.memory, tokens: config.memory.tokens ?? 24_000 },

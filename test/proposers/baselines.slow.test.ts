@@ -8,7 +8,7 @@ import { parseParameters } from '../../src/prompting/answer/parse.js';
 import { formatParameters } from '../../src/prompting/notation/grammar.js';
 import type { Baseline, Task } from '../../src/proposers/baseline.js';
 import { createBaseline } from '../../src/proposers/create-baseline.js';
-import type { Evaluated } from '../../src/rollout/replay-buffer.js';
+import type { ScoredParameters } from '../../src/rollout/replay-buffer.js';
 import { lakeTable } from '../support/records.js';
 
 const configs: readonly BaselineConfig[] = [
@@ -35,7 +35,7 @@ const score = (parameters: ParameterVector) =>
 /** Makes `proposals` proposals after five random points; `modelAt(i)` is the model that makes proposal i. */
 async function search(parameters: ParameterSpec, proposals: number, modelAt: (i: number) => Baseline) {
   const random = createGenerator(1);
-  const history: Evaluated[] = Array.from({ length: 5 }, () => {
+  const history: ScoredParameters[] = Array.from({ length: 5 }, () => {
     const start = Array.from({ length: parameters.count }, () => random.integers(0, 4));
     return { parameters: start, score: score(start) };
   });
@@ -102,7 +102,7 @@ describe.each(configs)('$provider', (config) => {
     await fc.assert(
       fc.asyncProperty(bounded, async ({ seed, spec }) => {
         const model = createBaseline(config);
-        const history: Evaluated[] = [];
+        const history: ScoredParameters[] = [];
         for (let i = 0; i < 15; i++) {
           const point = await propose(model, { parameters: spec, history, warmup: 0 }, seed % 2 ** 20);
           history.push({ parameters: point, score: score(point) });
@@ -122,7 +122,7 @@ describe.each(configs)('$provider', (config) => {
       choices: [0, 1, 2],
     };
     const model = createBaseline(config);
-    const history: Evaluated[] = [];
+    const history: ScoredParameters[] = [];
     for (let i = 0; i < 8; i++) {
       const point = await propose(model, { parameters: small, history, warmup: 0 }, i);
       history.push({ parameters: point, score: score(point) });

@@ -4,7 +4,7 @@ import type { CmaEsConfig } from '../../src/config/baselines.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
 import type { Baseline } from '../../src/proposers/baseline.js';
 import { createCmaEs } from '../../src/proposers/cma-es.js';
-import type { Evaluated } from '../../src/rollout/replay-buffer.js';
+import type { ScoredParameters } from '../../src/rollout/replay-buffer.js';
 import reference from '../fixtures/cma-reference.json' with { type: 'json' };
 import { lakeTable } from '../support/records.js';
 
@@ -34,7 +34,7 @@ const coarse = (count: number): ParameterSpec => ({ count, kind: 'float', low: -
 async function ask(
   model: Baseline,
   parameters: ParameterSpec,
-  history: readonly Evaluated[],
+  history: readonly ScoredParameters[],
   warmup: number,
   seed: number,
 ): Promise<ParameterVector> {
@@ -47,8 +47,8 @@ async function minimise(
   spec: ParameterSpec,
   start: ParameterVector,
   options: { model: Baseline; seed: number; target: number; limit: number },
-): Promise<readonly Evaluated[]> {
-  const history: Evaluated[] = [{ parameters: start, score: -f(start) }];
+): Promise<readonly ScoredParameters[]> {
+  const history: ScoredParameters[] = [{ parameters: start, score: -f(start) }];
   while (history.length <= options.limit) {
     const seed = options.seed * 100_000 + history.length;
     const x = await ask(options.model, spec, history, 1, seed);
@@ -84,7 +84,7 @@ describe('CMA-ES compared with pycma', () => {
 });
 
 describe('the start of the search', () => {
-  const centerOf = async (history: readonly Evaluated[], warmup: number) => {
+  const centerOf = async (history: readonly ScoredParameters[], warmup: number) => {
     const points: ParameterVector[] = [];
     for (let seed = 0; seed < 200; seed++) {
       points.push(await ask(createCmaEs(config({ sigma: 0.5 })), coarse(3), history, warmup, seed));
@@ -114,7 +114,7 @@ describe('the start of the search', () => {
 describe('the distribution', () => {
   it('is updated once per generation', async () => {
     const model = createCmaEs(config({ population: 6 }));
-    const history: Evaluated[] = [{ parameters: [0, 0, 0], score: 0 }];
+    const history: ScoredParameters[] = [{ parameters: [0, 0, 0], score: 0 }];
     const samples: string[] = [];
     for (let i = 0; i < 18; i++) {
       samples.push(String(await ask(model, coarse(3), history, 1, 42)));
@@ -130,7 +130,7 @@ describe('the distribution', () => {
     /** After how many evaluations the distribution changes. */
     const changes = async (given: Partial<CmaEsConfig>, candidates?: number) => {
       const model = createCmaEs({ provider: 'cma-es', ...given }, candidates);
-      const history: Evaluated[] = [{ parameters: [0, 0, 0], score: 0 }];
+      const history: ScoredParameters[] = [{ parameters: [0, 0, 0], score: 0 }];
       let [before, found] = [String(await ask(model, coarse(3), history, 1, 42)), [] as number[]];
       for (let i = 1; i <= 20; i++) {
         const x = await ask(model, coarse(3), history, 1, i);
@@ -149,7 +149,7 @@ describe('the distribution', () => {
 
   it('widens on a plateau of equal returns', async () => {
     const model = createCmaEs(config({ sigma: 0.3 }));
-    const history: Evaluated[] = [{ parameters: [0, 0, 0], score: -200 }];
+    const history: ScoredParameters[] = [{ parameters: [0, 0, 0], score: -200 }];
     for (let i = 0; i < 140; i++) {
       history.push({ parameters: await ask(model, coarse(3), history, 1, i), score: -200 });
     }
@@ -178,7 +178,7 @@ describe('the distribution', () => {
 
   it('gets close to the corner of the range on a steep slope without leaving the range', async () => {
     const model = createCmaEs(config());
-    const history: Evaluated[] = [];
+    const history: ScoredParameters[] = [];
     for (let i = 0; i < 300; i++) {
       const x = await ask(model, coarse(5), history, 0, i);
       expect(x.every((value) => Math.abs(value) <= 6)).toBe(true);

@@ -10,7 +10,7 @@ import {
   priorOf,
 } from '../../src/proposers/gaussian-process.js';
 import { createGp, normalScores } from '../../src/proposers/gp.js';
-import type { Evaluated } from '../../src/rollout/replay-buffer.js';
+import type { ScoredParameters } from '../../src/rollout/replay-buffer.js';
 import recorded from '../fixtures/gp-reference.json' with { type: 'json' };
 import { lakeTable } from '../support/records.js';
 
@@ -136,7 +136,7 @@ describe('expected improvement', () => {
 
 const numbers = (count: number): ParameterSpec => ({ count, kind: 'float', low: -6, high: 6, decimals: 1 });
 
-function drawn(spec: ParameterSpec, count: number, score: (point: ParameterVector) => number): Evaluated[] {
+function drawn(spec: ParameterSpec, count: number, score: (point: ParameterVector) => number): ScoredParameters[] {
   const random = createGenerator(5);
   const value = () => (spec.choices ? random.choice(spec.choices) : Math.round(random.uniform(-60, 60)) / 10);
   return Array.from({ length: count }, () => {

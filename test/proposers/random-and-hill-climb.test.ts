@@ -3,13 +3,13 @@ import { createGenerator } from '../../src/base/random/generator.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
 import type { Baseline } from '../../src/proposers/baseline.js';
 import { createHillClimb, createMix, createRandomSearch } from '../../src/proposers/local-search.js';
-import type { Evaluated } from '../../src/rollout/replay-buffer.js';
+import type { ScoredParameters } from '../../src/rollout/replay-buffer.js';
 import { lakeTable } from '../support/records.js';
 
 async function samples(
   model: Baseline,
   parameters: ParameterSpec,
-  history: readonly Evaluated[],
+  history: readonly ScoredParameters[],
   count: number,
 ): Promise<readonly ParameterVector[]> {
   const points: ParameterVector[] = [];
@@ -104,7 +104,7 @@ describe('hill climbing', () => {
 describe('a mix of corners and steps', () => {
   const spec: ParameterSpec = { count: 10, kind: 'float', low: -6, high: 6, decimals: 1 };
   const inside = Array.from({ length: 10 }, (_, i) => (i - 5) / 10);
-  const proposed = async (count: number, history: readonly Evaluated[]) => {
+  const proposed = async (count: number, history: readonly ScoredParameters[]) => {
     const control = createMix();
     const task = { parameters: spec, history, warmup: history.length };
     return Promise.all(

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { endOfReply, renderExample } from '../../finetune/dataset/read-dataset.js';
+import { replyEndId, renderExample } from '../../finetune/dataset/read-dataset.js';
 import { type HiddenStates, hiddenStates } from '../../models/tiny-improver/recipe/hidden-states.js';
 import { tinyShape, writeTinyModel } from '../../models/tiny-improver/recipe/initial-model.js';
 import { sharpHead } from '../../models/tiny-improver/recipe/sharp-head.js';
@@ -75,7 +75,7 @@ describe('a sharp head', () => {
 
   it('gives less probability to tokens of the wrong kind', async () => {
     const tokenizer = openTokenizer(model, {});
-    const end = endOfReply(model, readDecoderConfig(model), tokenizer);
+    const end = replyEndId(model, readDecoderConfig(model), tokenizer);
     const hidden = await hiddenStates(
       model,
       rows()

@@ -35,7 +35,7 @@ it('a reward function sees each transition, and the rest of the environment stay
 
 it('a reward function sees the transitions of each parallel episode of a remote environment', async () => {
   const batch: EpisodeBatch = {
-    slots: 2,
+    slotCount: 2,
     reset: async (seeds) => seeds,
     step: async (moves) =>
       moves.map(({ action }) => ({ observation: action, reward: 0, terminated: false, truncated: false })),

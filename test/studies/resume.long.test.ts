@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { FailedWork } from '../../src/base/errors.js';
+import { WorkError } from '../../src/base/errors.js';
 import { checkConfig } from '../../src/experiment/preflight/check-config.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { resumeRun } from '../../src/studies/resume.js';
@@ -131,7 +131,7 @@ describe('a model that never answers', { timeout: 60_000 }, () => {
     const gone = await startFakeOpenAI({ reply: () => '' });
     await gone.close();
     const refusal = /^openai\/m: no answer from .*: nothing is listening there\n.*hint: start the server/;
-    await expect(run('r', [model(gone.url)])).rejects.toThrow(FailedWork);
+    await expect(run('r', [model(gone.url)])).rejects.toThrow(WorkError);
     const critic = `critic={model: {provider: openai, name: m, baseUrl: "${gone.url}"}}`;
     await expect(run('r', [model(good.url), critic])).rejects.toThrow(refusal);
     expect(existsSync(at('r'))).toBe(false);

@@ -28,9 +28,9 @@ export async function lastLogits(
     ids,
     rows: 1,
     position: 0,
-    prompt: new KeyValueCache(shape),
-    own: new KeyValueCache(shape),
-    logitsOf: [ids.length - 1],
+    promptCache: new KeyValueCache(shape),
+    ownCache: new KeyValueCache(shape),
+    logitIndices: [ids.length - 1],
   });
   const copy = logits.slice();
   await session.close();

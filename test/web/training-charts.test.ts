@@ -5,7 +5,7 @@ import { trainingCharts } from '../../src/web/training-charts.js';
 const words = {
   unit: 'update',
   measured: 'held-out mean return',
-  rewards: 'Return in training',
+  rewardTitle: 'Return in training',
   maxGradientNorm: 1,
 } as const;
 type Row = Readonly<Record<string, number>>;

@@ -20,10 +20,10 @@ const string = (value: string): TypedValue => ['string', value];
 /** @throws UserError if llama.cpp can't compute what the config specifies */
 export function architectureKeys(config: DecoderConfig, tensors: readonly TensorToWrite[]): GgufMetadata {
   const architecture = ggufArchitecture(config);
-  const keys = Object.entries({ ...commonKeys(config), ...ownKeys[architecture]?.(config) }).map(
+  const keys = Object.entries({ ...commonKeys(config), ...extraKeys[architecture]?.(config) }).map(
     ([key, typed]) => [`${architecture}.${key}`, typed] as const,
   );
-  requireSame(config, keys, tensors);
+  requireRoundTrip(config, keys, tensors);
   const encode = ggufValue as Readonly<Record<TypedValue[0], (value: GgufValue) => Buffer>>;
   return keys.map(([key, [type, value]]) => [key, encode[type](value)]);
 }
@@ -109,7 +109,7 @@ const capKeys = ({ scoreCap, logitCap }: DecoderConfig): GgufKeys => ({
 });
 
 /** The keys that only some architectures have. */
-const ownKeys: Readonly<Record<string, (config: DecoderConfig) => GgufKeys>> = {
+const extraKeys: Readonly<Record<string, (config: DecoderConfig) => GgufKeys>> = {
   gemma2: (config) => ({
     'attention.sliding_window': uint32(windowOf(config) ?? config.contextTokens),
     ...capKeys(config),
@@ -138,7 +138,7 @@ function rejection(config: DecoderConfig, what: string): UserError {
 }
 
 /** Reads the keys back and compares the configs. @throws UserError if the keys can't express part of the config */
-function requireSame(
+function requireRoundTrip(
   config: DecoderConfig,
   keys: readonly (readonly [string, TypedValue])[],
   tensors: readonly TensorToWrite[],
@@ -152,15 +152,15 @@ function requireSame(
   const storedTensors = tensors
     .filter(({ name }) => !name.startsWith('rope_'))
     .map(({ name, shape }) => [name, { name, shape, dtype: 'F32', file: '', offset: 0, length: 0 }] as const);
-  const file = { file: 'config.json', metadata, places: new Map(), tensors: new Map(storedTensors) };
-  const readBack = parseDecoderConfig(ggufConfig(file), 'config.json');
+  const file = { file: 'config.json', metadata, byteRanges: new Map(), tensors: new Map(storedTensors) };
+  const writtenConfig = parseDecoderConfig(ggufConfig(file), 'config.json');
   const layer = ({ recurrence, rope, window }: LayerConfig) => ({
     rope: rope && isRopeStored ? { theta: rope.theta, scaling: 'none' } : rope,
     window: windowedArchitectures.has(architecture) ? window : undefined,
     recurrence,
   });
   const comparable = ({ layers, ...rest }: DecoderConfig) => ({ ...rest, layers: layers.map(layer) });
-  const [expected, actual] = [comparable(config), comparable(readBack)];
+  const [expected, actual] = [comparable(config), comparable(writtenConfig)];
   const text = (value: unknown) =>
     JSON.stringify(value, (_, one: unknown) => (typeof one === 'number' ? Number(one.toPrecision(6)) : one));
   const key = comparedKeys.find((key) => text(expected[key]) !== text(actual[key]));

@@ -13,7 +13,7 @@ const align = (bytes: number) => Math.ceil(bytes / alignment) * alignment;
 
 /** @param tensors `dtype` is one of `blockTypes` */
 export function* ggufParts(metadata: GgufMetadata, tensors: readonly TensorToWrite[]): Generator<Uint8Array> {
-  const head = ggufHead(metadata, tensors);
+  const head = ggufHeader(metadata, tensors);
   yield head;
   yield new Uint8Array(align(head.length) - head.length);
   for (const { chunks, byteLength } of tensors) {
@@ -27,7 +27,7 @@ export function tensorBytes(tensors: readonly TensorToWrite[]): number {
   return tensors.reduce((sum, { byteLength }) => sum + align(byteLength), 0);
 }
 
-function ggufHead(metadata: GgufMetadata, tensors: readonly TensorToWrite[]): Buffer {
+function ggufHeader(metadata: GgufMetadata, tensors: readonly TensorToWrite[]): Buffer {
   const parts = [Buffer.from('GGUF'), uint32(3), uint64(tensors.length), uint64(metadata.length)];
   for (const [key, value] of metadata) parts.push(encodeText(key), value);
   let offset = 0;

@@ -1,7 +1,7 @@
 /** Writes a model as one GGUF file, for llama.cpp and programs based on it (Ollama, LM Studio). */
 import path from 'node:path';
 import { UserError } from '../../../src/base/errors.js';
-import { isTaken, writeWhole } from '../../../src/base/files/draft.js';
+import { isTaken, writeAtomic } from '../../../src/base/files/draft.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import type { Adapter } from '../../../src/models/local/graph/adapter.js';
 import { type GgufFile, isGguf, openGguf } from '../../../src/models/local/weights/gguf.js';
@@ -57,17 +57,17 @@ export async function writeGguf(
   const config = readDecoderConfig(model, ignoredKeys);
   const weights = openWeights(model);
   const changes = adapter === undefined ? new Map<string, WeightChange>() : adapterChanges(adapter, weights);
-  const rounding = createRoundingMeter();
-  const write = isGguf(model) ? mergeIntoGguf : exportModel;
-  const { metadata, tensors } = write({ model, config, weights, changes, type, rounding });
+  const roundingMeter = createRoundingMeter();
+  const makeParts = isGguf(model) ? mergeIntoGguf : exportModel;
+  const { metadata, tensors } = makeParts({ model, config, weights, changes, type, roundingMeter });
   const bytes = tensorBytes(tensors);
-  await writeWhole(output, (partial) => writeParts(partial, ggufParts(metadata, tensors), signal));
+  await writeAtomic(output, (partial) => writeParts(partial, ggufParts(metadata, tensors), signal));
   const contextTokens = isGguf(model) ? config.contextTokens : contextOf(config);
   return {
     bytes,
     tensors: tensors.length,
     contextTokens,
-    keptChange: rounding.keptChange(),
+    keptChange: roundingMeter.keptChange(),
     ...(contextTokens < config.contextTokens && { cappedFrom: config.contextTokens }),
   };
 }
@@ -104,13 +104,13 @@ interface FileParts {
 function mergeIntoGguf(sources: TensorSources): FileParts {
   const { changes, model, type, weights } = sources;
   const gguf = openGguf(model);
-  const placeOf = ({ file, offset }: StoredTensor) => `${file}:${offset}`;
+  const locationOf = ({ file, offset }: StoredTensor) => `${file}:${offset}`;
   const changed = [...weights.values()].filter(({ name }) => changes.has(name));
-  const weightAt = new Map(changed.map((weight) => [placeOf(weight), weight]));
+  const weightAt = new Map(changed.map((weight) => [locationOf(weight), weight]));
   return {
     metadata: copyMetadata(gguf),
     tensors: [...gguf.tensors.values()].map((tensor) => {
-      const weight = weightAt.get(placeOf(tensor));
+      const weight = weightAt.get(locationOf(tensor));
       if (weight === undefined) return copyTensor(tensor);
       const { name, shape } = tensor;
       return tensorToWrite(weight, { name, shape, dtype: matrixType(type, shape[1]!) }, sources);
@@ -118,8 +118,8 @@ function mergeIntoGguf(sources: TensorSources): FileParts {
   };
 }
 
-const copyMetadata = ({ file, places }: GgufFile): GgufMetadata =>
-  [...places]
+const copyMetadata = ({ file, byteRanges }: GgufFile): GgufMetadata =>
+  [...byteRanges]
     .filter(([key]) => !outdatedKeys.test(key))
     .map(([key, { start, end }]) => {
       const length = end - start;

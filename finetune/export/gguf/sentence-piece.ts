@@ -47,13 +47,13 @@ function* protobufFields(buffer: Buffer, file: string): Generator<{ number: numb
   };
   while (at < buffer.length) {
     const key = varint();
-    const wire = key % 8;
-    if (wire === 0) {
+    const wireType = key % 8;
+    if (wireType === 0) {
       varint();
       yield { number: Math.floor(key / 8) };
       continue;
     }
-    const length = wire === 2 ? varint() : wire === 5 ? 4 : wire === 1 ? 8 : Number.NaN;
+    const length = wireType === 2 ? varint() : wireType === 5 ? 4 : wireType === 1 ? 8 : Number.NaN;
     if (!(at + length <= buffer.length)) throw new UserError({ file, message: 'not a SentencePiece model' });
     yield { number: Math.floor(key / 8), bytes: buffer.subarray(at, at + length) };
     at += length;

@@ -38,7 +38,7 @@ export interface TensorSources {
   readonly weights: StoredTensors;
   readonly changes: ReadonlyMap<string, WeightChange>;
   readonly type: GgufTensorType;
-  readonly rounding: RoundingMeter;
+  readonly roundingMeter: RoundingMeter;
 }
 
 /** Matrices use `type`; all other tensors, and position embeddings, are float32. @throws UserError for wrong shapes */
@@ -72,9 +72,9 @@ export function fileTensors(sources: TensorSources): TensorToWrite[] {
 export const tensorToWrite = (
   weight: StoredTensor,
   target: Pick<TensorToWrite, 'dtype' | 'name' | 'shape'>,
-  { changes, config, rounding }: TensorSources,
+  { changes, config, roundingMeter }: TensorSources,
 ): TensorToWrite =>
-  mergeTensor(weight, changes.get(weight.name), target, rounding, fileForm(config, weight.name));
+  mergeTensor(weight, changes.get(weight.name), target, roundingMeter, fileForm(config, weight.name));
 
 /** Q8_0 needs widths divisible by 32, so other matrices use F16. */
 export const matrixType = (type: GgufTensorType, columns: number): GgufTensorType =>
@@ -100,8 +100,8 @@ function interleaveHalves(values: Float32Array, headDim: number, columns: number
   const result = new Float32Array(values.length);
   const half = headDim / 2;
   for (let row = 0; row < values.length / columns; row++) {
-    const place = row % headDim;
-    const to = row - place + (place < half ? 2 * place : 2 * (place - half) + 1);
+    const rowInHead = row % headDim;
+    const to = row - rowInHead + (rowInHead < half ? 2 * rowInHead : 2 * (rowInHead - half) + 1);
     result.set(values.subarray(row * columns, (row + 1) * columns), to * columns);
   }
   return result;

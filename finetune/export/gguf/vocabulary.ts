@@ -38,9 +38,9 @@ export function vocabularyMetadata(directory: string, config: DecoderConfig): Gg
   const template = templateSource(directory, readTokenizerConfig(directory)).source;
   return [
     ...(tokenizer.model.byte_fallback
-      ? sentencePieceModel(directory, tokenizer, tokens)
-      : byteLevelModel(tokenizer, tokens)),
-    ...specialTokens(directory, tokenizer, config),
+      ? sentencePieceMetadata(directory, tokenizer, tokens)
+      : byteLevelMetadata(tokenizer, tokens)),
+    ...specialTokenMetadata(directory, tokenizer, config),
     ['tokenizer.chat_template', ggufValue.string(template)],
   ];
 }
@@ -103,7 +103,7 @@ function listTokens({ added, file, model }: Tokenizer, rows: number): Vocabulary
   return tokens.map((token, id) => token ?? { text: `[PAD${id}]`, kind: tokenKinds.unused });
 }
 
-function byteLevelModel({ file, model, normalizers, steps }: Tokenizer, tokens: VocabularyToken[]) {
+function byteLevelMetadata({ file, model, normalizers, steps }: Tokenizer, tokens: VocabularyToken[]) {
   const unsupported = (field: string, value: unknown, alternatives: readonly string[]) =>
     new UserError({
       file,
@@ -115,11 +115,11 @@ function byteLevelModel({ file, model, normalizers, steps }: Tokenizer, tokens: 
     });
   const otherNormalizer = normalizers.find(({ type }) => type !== 'NFC');
   if (otherNormalizer !== undefined) throw unsupported('normalizer', otherNormalizer.type, ['NFC', 'none']);
-  const pre = ruleOf(steps, model.ignore_merges);
-  if (pre === undefined) throw unsupported('pre_tokenizer', steps, Object.keys(preTokenizers));
+  const preTokenizer = ruleOf(steps, model.ignore_merges);
+  if (preTokenizer === undefined) throw unsupported('pre_tokenizer', steps, Object.keys(preTokenizers));
   return [
     ['tokenizer.ggml.model', ggufValue.string('gpt2')],
-    ['tokenizer.ggml.pre', ggufValue.string(pre)],
+    ['tokenizer.ggml.pre', ggufValue.string(preTokenizer)],
     ...tokenLists(tokens),
     [
       'tokenizer.ggml.merges',
@@ -128,7 +128,7 @@ function byteLevelModel({ file, model, normalizers, steps }: Tokenizer, tokens: 
   ] satisfies GgufMetadata;
 }
 
-function sentencePieceModel(directory: string, tokenizer: Tokenizer, tokens: VocabularyToken[]) {
+function sentencePieceMetadata(directory: string, tokenizer: Tokenizer, tokens: VocabularyToken[]) {
   const scores = sentencePieceScores(directory);
   return [
     ['tokenizer.ggml.model', ggufValue.string('llama')],
@@ -151,7 +151,7 @@ const addsSpace = ({ normalizers, steps }: Tokenizer): boolean =>
   normalizers.some(({ type }) => type === 'Prepend') ||
   steps.some(({ prepend_scheme: scheme, type }) => type === 'Metaspace' && scheme === 'always');
 
-function specialTokens(directory: string, tokenizer: Tokenizer, config: DecoderConfig): GgufMetadata {
+function specialTokenMetadata(directory: string, tokenizer: Tokenizer, config: DecoderConfig): GgufMetadata {
   const { addBos, addEos, ...idsByName } = readSpecialTokens(directory, tokenizer, config);
   return [
     ...Object.entries(idsByName).flatMap(([name, id]) =>

@@ -56,7 +56,7 @@ export const holdsModel = (place: string): boolean =>
   existsSync(isGguf(place) ? place : path.join(place, 'config.json'));
 
 /** Chat template variables used in training, from the lineage; empty if there are none. */
-export function trainedVariables(directory: string): Readonly<Record<string, unknown>> {
+export function templateVariables(directory: string): Readonly<Record<string, unknown>> {
   const config = readLineage(directory)?.config;
   const parsed = z.looseObject({ template: z.record(z.string(), z.unknown()) }).safeParse(config);
   return parsed.success ? parsed.data.template : {};

@@ -48,13 +48,13 @@ export async function mergeAdapter(
       hint: 'use the adapter with `model.adapter`, or merge it with PEFT',
     });
   const changes = adapterChanges(adapter, weights);
-  const rounding = createRoundingMeter();
+  const roundingMeter = createRoundingMeter();
   const files = modelFiles(model);
   // Omit a second copy of the weights in another layout, which some directories have, because it would stay unmerged.
   const usedFiles = new Set([...weights.values()].map(({ file }) => file));
   const weightFiles = files
     .filter((name) => name.endsWith('.safetensors') && usedFiles.has(realpathSync(path.join(model, name))))
-    .map((name) => ({ name, ...mergedFile(path.join(model, name), changes, dtype, rounding) }));
+    .map((name) => ({ name, ...mergedFile(path.join(model, name), changes, dtype, roundingMeter) }));
   const bytes = weightFiles
     .flatMap(({ tensors }) => tensors)
     .reduce((sum, { byteLength }) => sum + byteLength, 0);
@@ -68,7 +68,7 @@ export async function mergeAdapter(
     if (existsSync(lineage)) copyFileSync(lineage, path.join(directory, lineageFile));
     if (dtype === 'f32') setFloat32(directory);
   });
-  return { changedMatrices: changes.size, bytes, keptChange: rounding.keptChange() };
+  return { changedMatrices: changes.size, bytes, keptChange: roundingMeter.keptChange() };
 }
 
 /** A weight file with the adapter merged and the tensors in their original order. */

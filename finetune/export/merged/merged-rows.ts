@@ -191,13 +191,13 @@ function* mergeRows(
   for (let start = 0; start < rows; start += step) {
     const count = Math.min(step, rows - start);
     const values = weight.shape.length === 1 ? readRows(weight) : readRows(weight, start, count);
-    const change = added && addRows(values, added, start, count);
+    const change = added && addChange(values, added, start, count);
     yield change === undefined ? { values } : { values, change };
   }
 }
 
 /** Adds the change to `values` in place, and returns it. */
-function addRows(
+function addChange(
   values: Float32Array,
   { a, b, rank }: WeightChange,
   start: number,

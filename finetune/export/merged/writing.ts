@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { readTensorBytes, type StoredTensor } from '../../../src/models/local/weights/safetensors.js';
 import type { TensorToWrite } from '../../engine/safetensors-writer.js';
 
-/** A failure leaves an incomplete file; see `writeWhole`. @throws the signal's reason once it aborts */
+/** A failure leaves an incomplete file; see `writeAtomic`. @throws the signal's reason once it aborts */
 export async function writeParts(
   file: string,
   parts: Iterable<Uint8Array>,

@@ -19,7 +19,7 @@ const contextLimit = 8192;
 export interface Modelfile {
   readonly text: string;
   /** True if the Modelfile includes a template that renders prompts like the model's own. */
-  readonly template: boolean;
+  readonly hasTemplate: boolean;
 }
 
 /** @throws UserError if the GGUF file's name contains a line break */
@@ -32,12 +32,12 @@ export function ggufModelfile(
 ): Modelfile {
   requireOneLine(gguf, '--out');
   const config = readDecoderConfig(model, ignoredKeys);
-  const stopTexts = endTexts(model, config);
-  const chat = openChatTemplate(model, readTokenizerConfig(model), variables);
-  const template = ollamaTemplate(chat, addedBos(model, config));
+  const stopTexts = readStopTexts(model, config);
+  const chatTemplate = openChatTemplate(model, readTokenizerConfig(model), variables);
+  const template = ollamaTemplate(chatTemplate, addedBos(model, config));
   const { temperature, topP, topK, minP, repetitionPenalty } = readGenerationDefaults(model);
   return {
-    template: template !== undefined,
+    hasTemplate: template !== undefined,
     text: joinLines([
       `FROM ${explicitPath(gguf)}`,
       template === undefined
@@ -64,7 +64,7 @@ function explicitPath(file: string): string {
   return path.isAbsolute(file) || file.startsWith('.') ? file : `./${file}`;
 }
 
-function endTexts(model: string, config: DecoderConfig): string[] {
+function readStopTexts(model: string, config: DecoderConfig): string[] {
   const { added_tokens: tokens } = readTokenizerJson(model);
   const stated = readGenerationDefaults(model).eosTokens;
   const ids = new Set(stated.length > 0 ? stated : config.eosTokens);

@@ -66,12 +66,12 @@ function formatOf(bare: string, full: string): ChatFormat | undefined {
   const [start, systemToUser, userToAssistant, assistantToUser] = partsAround(full, [s, u, a, v]) ?? [];
   if (bareStart === undefined || assistantToUser === undefined) return undefined;
   // The text that all user messages have in common before their content.
-  const before = commonEnd(commonEnd(systemToUser!, assistantToUser), bareStart);
+  const before = commonSuffix(commonSuffix(systemToUser!, assistantToUser), bareStart);
   return {
-    system: { before: start!, after: withoutEnd(systemToUser!, before) },
-    withoutSystem: withoutEnd(bareStart, before),
+    system: { before: start!, after: withoutSuffix(systemToUser!, before) },
+    withoutSystem: withoutSuffix(bareStart, before),
     user: { before, after: '' },
-    assistant: { before: userToAssistant!, after: withoutEnd(assistantToUser, before) },
+    assistant: { before: userToAssistant!, after: withoutSuffix(assistantToUser, before) },
     answer: answer!,
   };
 }
@@ -89,14 +89,14 @@ function partsAround(text: string, contents: readonly string[]): string[] | unde
   return [...parts, text.slice(at)];
 }
 
-function commonEnd(one: string, other: string): string {
+function commonSuffix(one: string, other: string): string {
   let length = 0;
   while (length < Math.min(one.length, other.length) && one.at(-1 - length) === other.at(-1 - length))
     length++;
   return one.slice(one.length - length);
 }
 
-const withoutEnd = (text: string, end: string) => text.slice(0, text.length - end.length);
+const withoutSuffix = (text: string, end: string) => text.slice(0, text.length - end.length);
 
 function renderFormat(format: ChatFormat, messages: readonly ChatMessage[]): string {
   const framed = messages.map(({ role, content }) => format[role].before + content + format[role].after);

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../../src/base/errors.js';
-import { writeWhole } from '../../../src/base/files/draft.js';
+import { writeAtomic } from '../../../src/base/files/draft.js';
 import { plural } from '../../../src/base/text/numbers.js';
 import { requireOneLine } from '../../../src/base/text/one-line.js';
 import { readConversations, readPairs } from '../../dataset/read-dataset.js';
@@ -35,7 +35,7 @@ export function writeTrl(config: TrainConfig, model: string, out: string): Writt
   const trainer = config.objective.kind;
   const examples = { train: train.rows.length, validation: validation.rows.length };
   const script = trainingScript(trainer, model, trlSettings(config, trainer, examples));
-  writeWhole(out, (draft) => {
+  writeAtomic(out, (draft) => {
     mkdirSync(join(draft, 'data'), { recursive: true });
     for (const [split, { rows }] of Object.entries({ train, validation }))
       if (rows.length > 0) writeRows(join(draft, 'data', `${split}.jsonl`), rows);

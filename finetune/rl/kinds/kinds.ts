@@ -16,14 +16,14 @@ export async function loadRlKind(file: string, cwd: string) {
   return { load: loadLearningConfig, train: rl };
 }
 
-type Load = (
+type LoadConfig = (
   file: string,
   overrides: readonly string[],
   cwd: string,
   note: (text: string) => void,
 ) => unknown;
 
-const loaders: Readonly<Record<Exclude<ConfigKindName, 'experiment'>, Load>> = {
+const loaders: Readonly<Record<Exclude<ConfigKindName, 'experiment'>, LoadConfig>> = {
   async agents(file, overrides, cwd, note) {
     const { loadPlayConfig } = await import('../../../src/agents/play-config.js');
     loadPlayConfig(file, overrides, cwd).notes.forEach(note);
@@ -39,7 +39,7 @@ const loaders: Readonly<Record<Exclude<ConfigKindName, 'experiment'>, Load>> = {
 };
 
 /** Checks a config of `play`, `finetune train` or `finetune rl`; undefined for other and unreadable configs. */
-export async function checkKind(
+export async function checkConfigByKind(
   { file, overrides }: { readonly file: string; readonly overrides: readonly string[] },
   { cwd }: CommandContext,
 ): Promise<readonly Finding[] | undefined> {

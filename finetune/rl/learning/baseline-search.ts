@@ -3,12 +3,12 @@ import type { RandomGenerator } from '../../../src/base/random/generator.js';
 import { type BaselineName, baselineLabel, defaultBaseline } from '../../../src/config/baselines.js';
 import type { ParameterSpec, ParameterVector } from '../../../src/policies/policy.js';
 import { createBaseline } from '../../../src/proposers/create-baseline.js';
-import type { Evaluated } from '../../../src/rollout/replay-buffer.js';
+import type { ScoredParameters } from '../../../src/rollout/replay-buffer.js';
 
 interface SearchSetting {
   readonly parameters: ParameterSpec;
   /** The evaluations of the warm-up, from which the search starts. */
-  readonly warmup: readonly Evaluated[];
+  readonly warmup: readonly ScoredParameters[];
   readonly count: number;
   /** Returns the random generator for the proposal with this one-based number. */
   randomOf(number: number): RandomGenerator;
@@ -19,9 +19,9 @@ interface SearchSetting {
 export async function searchWithBaseline(
   name: BaselineName,
   { parameters, warmup, count, randomOf, evaluate }: SearchSetting,
-): Promise<{ readonly label: string; readonly history: readonly Evaluated[] }> {
+): Promise<{ readonly label: string; readonly history: readonly ScoredParameters[] }> {
   const baseline = createBaseline(defaultBaseline(name));
-  const history: Evaluated[] = [...warmup];
+  const history: ScoredParameters[] = [...warmup];
   for (let number = 1; number <= count; number++) {
     const request = { parameters, history, warmup: warmup.length };
     const proposed = await baseline.propose(request, randomOf(number));

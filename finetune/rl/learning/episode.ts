@@ -75,7 +75,7 @@ interface Token {
   readonly id: number;
   readonly allowed: readonly number[] | null;
   readonly logp: number;
-  readonly trained: boolean;
+  readonly isTrained: boolean;
 }
 
 /** Joins turns whose prompts continue the previous tokens. Drops the tokens after each sequence's last trained one. */
@@ -90,20 +90,20 @@ function sequencesOf(turns: readonly Pick<PlayedTurn, 'reply'>[]): Pick<Episode,
     const { tokens } = completions.at(-1)!;
     if (continues)
       for (const id of reply.promptIds.slice(ids.length))
-        tokens.push({ id, allowed: null, logp: 0, trained: false });
+        tokens.push({ id, allowed: null, logp: 0, isTrained: false });
     for (const [i, id] of reply.ids.entries()) {
       const allowed = reply.allowed[i]!;
-      tokens.push({ id, allowed, logp: reply.logp[i]!, trained: wasChosen(allowed) });
+      tokens.push({ id, allowed, logp: reply.logp[i]!, isTrained: wasChosen(allowed) });
     }
     ends.push((ends.at(-1) ?? 0) + reply.allowed.filter(wasChosen).length);
   }
   const sequences = completions.flatMap(({ promptIds, tokens }) => {
-    const kept = tokens.slice(0, tokens.findLastIndex(({ trained }) => trained) + 1);
+    const kept = tokens.slice(0, tokens.findLastIndex(({ isTrained }) => isTrained) + 1);
     if (kept.length === 0) return [];
     return {
       promptIds,
       completionIds: kept.map(({ id }) => id),
-      trained: kept.map(({ trained }) => trained),
+      trained: kept.map(({ isTrained }) => isTrained),
       ...(kept.some(({ allowed }) => allowed !== null) && { allowed: kept.map(({ allowed }) => allowed) }),
       samplerLogp: kept.map(({ logp }) => logp),
     };

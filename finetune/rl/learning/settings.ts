@@ -85,14 +85,14 @@ export const learningSettings = z.strictObject({
 
 export type LearningSettings = z.output<typeof learningSettings>;
 
-type LearnedConfig = Pick<LearningSettings, 'epochs' | 'minibatches' | 'objective'> & {
+type CheckedSettings = Pick<LearningSettings, 'epochs' | 'minibatches' | 'objective'> & {
   readonly groupSize: number;
   readonly reward: { readonly shuffle: boolean };
 };
 
 /** Rejects settings that the objective ignores or can't learn with. */
 export function checkObjective(
-  { epochs, groupSize, minibatches, objective: { kind }, reward }: LearnedConfig,
+  { epochs, groupSize, minibatches, objective: { kind }, reward }: CheckedSettings,
   reject: (path: readonly string[], message: string) => void,
 ): void {
   if (groupSize === 1 && kind !== 'ppo')

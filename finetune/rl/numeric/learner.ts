@@ -80,7 +80,7 @@ export function openLearner(config: NumericConfig, environment: EnvironmentSpec)
       const batch = await makeNumericBatch(episodes, { network: value, theta }, config);
       const figures = await improve(config, { policy, value }, state, batch, progress);
       const moments = momentsIn(state.parameters);
-      for (const { raw } of episodes) for (const row of raw) addRow(moments, row);
+      for (const { rawObservations } of episodes) for (const row of rawObservations) addRow(moments, row);
       state.step++;
       return figures;
     },
@@ -101,12 +101,12 @@ async function improve(
   const theta = parameterOf(state.parameters, 'policy');
   const valueTheta = parameterOf(state.parameters, 'value');
   if (algorithm.kind === 'ppo') {
-    const rate = algorithm.learningRate * (1 - progress);
+    const learningRate = algorithm.learningRate * (1 - progress);
     const [order] = deriveSeeds(seed, [streams.order, state.step], 1);
     const [moments, valueMoments] = state.moments as [Moments, Moments];
-    const ppo = { theta, valueTheta, moments, valueMoments, adamSteps: state.optimizerSteps };
-    const figures = await ppoUpdate(networks, ppo, batch, algorithm, rate, order!);
-    state.optimizerSteps = ppo.adamSteps;
+    const ppoState = { theta, valueTheta, moments, valueMoments, adamSteps: state.optimizerSteps };
+    const figures = await ppoUpdate(networks, ppoState, batch, algorithm, learningRate, order!);
+    state.optimizerSteps = ppoState.adamSteps;
     return figures;
   }
   const update = await trpoUpdate(networks.policy, theta, batch, algorithm);

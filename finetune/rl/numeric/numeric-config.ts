@@ -5,7 +5,7 @@ import { baselineNames } from '../../../src/config/baselines.js';
 import { openConfig } from '../../../src/config/file.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
 import {
-  type ConfigSource,
+  type ConfigArgs,
   commonSettings,
   count,
   fraction,
@@ -137,7 +137,7 @@ export function isNumericConfig(file: string, cwd: string): boolean {
 }
 
 /** @throws UserError that lists the problems with their locations, values, alternatives and hints */
-export function loadNumericConfig(...source: ConfigSource): NumericConfig {
+export function loadNumericConfig(...source: ConfigArgs): NumericConfig {
   const { config } = readTrainingConfig('rl', numericKind, ...source);
   const { environment, policy } = config;
   return {

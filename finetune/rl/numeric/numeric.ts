@@ -17,7 +17,7 @@ export async function runNumeric(args: TrainingArguments, context: CommandContex
       command: 'rl',
       output: config.output,
       unit: 'update',
-      about: aboutOf(config),
+      about: factsOf(config),
       checks: [],
       figures: ({ episodes, reward = Number.NaN }) => [
         `return ${formatNumber(reward, 4)}`,
@@ -43,7 +43,7 @@ export async function runNumeric(args: TrainingArguments, context: CommandContex
   );
 }
 
-function aboutOf(config: NumericConfig): Omit<TrainingFacts, 'outcome'> {
+function factsOf(config: NumericConfig): Omit<TrainingFacts, 'outcome'> {
   const { policy } = config;
   const method = policy.kind === 'mlp' ? 'scratch' : 'full';
   return { method, model: modelOf(policy), dataset: datasetOf(config, 0), config };

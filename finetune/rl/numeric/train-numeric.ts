@@ -78,9 +78,9 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
   const owner = { identity: identityOf([identitySettings]), threads };
   const initial = learner.initialParameters();
   const state = readCheckpoint(checkpoint, initial, owner.identity) ?? initialState(initial);
-  let played: PlayCounts =
+  let playCounts: PlayCounts =
     state.progress === undefined ? { episodes: 0, steps: 0 } : (JSON.parse(state.progress) as PlayCounts);
-  const isComplete = () => state.step >= updates || played.episodes >= maxEpisodes(config);
+  const isComplete = () => state.step >= updates || playCounts.episodes >= maxEpisodes(config);
   const parameters = parameterCount(initial);
   hooks.onEvent?.({ kind: 'start', step: state.step, totalSteps: updates, parameters });
   const ended = await runLoop(
@@ -92,41 +92,41 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
       evaluateEvery: config.evaluation.every,
       checkpointEvery,
       async step() {
-        const episodes = await playBatch(training, state.parameters, played.episodes);
-        const progress = Math.max(state.step / updates, played.episodes / maxEpisodes(config));
+        const episodes = await playBatch(training, state.parameters, playCounts.episodes);
+        const progress = Math.max(state.step / updates, playCounts.episodes / maxEpisodes(config));
         const figures = await learner.update(state, episodes, progress);
         const norm = gradientNorm(new Map([['policy', state.parameters[0]!.values]]));
         rejectNonFinite(state.step, { "norm of the policy's parameters": norm });
         const steps = episodes.reduce((sum, { rewards }) => sum + rewards.length, 0);
-        played = { episodes: played.episodes + episodes.length, steps: played.steps + steps };
+        playCounts = { episodes: playCounts.episodes + episodes.length, steps: playCounts.steps + steps };
         const reward = mean(episodes.map(returnOf));
-        return { kind: 'step', step: state.step, reward, ...played, ...figures };
+        return { kind: 'step', step: state.step, reward, ...playCounts, ...figures };
       },
       async evaluate() {
         const returns = await play(training, state.parameters, evaluationSeeds(config, 0));
         const meanReward = mean(returns);
-        const best = keepBest(state, -meanReward, true);
-        return { kind: 'evaluation', step: state.step, meanReward, episodes: returns.length, best };
+        const isBest = keepBest(state, -meanReward, true);
+        return { kind: 'evaluation', step: state.step, meanReward, episodes: returns.length, best: isBest };
       },
       isOver: isComplete,
-      progress: () => JSON.stringify(played),
+      progress: () => JSON.stringify(playCounts),
     },
     hooks,
   );
   const { best } = state;
   const lowest = best && { step: best.step, loss: best.loss };
-  const outcome = { step: state.step, lowest, ...played };
+  const outcome = { step: state.step, lowest, ...playCounts };
   const noResult = { returns: undefined, baselines: [], result: undefined };
   const interruptedOutcome = { ...outcome, ...noResult, ended: 'interrupted' } as const;
   if (ended === 'interrupted') return interruptedOutcome;
   const finalSeeds = evaluationSeeds(config, 1);
   const returns = await play(training, bestParameters(state), finalSeeds);
-  hooks.onEvent?.({ kind: 'final', step: state.step, episodes: played.episodes, returns });
+  hooks.onEvent?.({ kind: 'final', step: state.step, episodes: playCounts.episodes, returns });
   const baselines: NumericBaseline[] = [];
   if (searches.length > 0) hooks.onBaselines?.();
   for (const name of searches) {
     if (hooks.stop?.()) return interruptedOutcome;
-    const budget = { seed, episodes: played.episodes, finalSeeds };
+    const budget = { seed, episodes: playCounts.episodes, finalSeeds };
     const baseline = await playBaseline(name, environments[0]!, budget);
     baselines.push(baseline);
     hooks.onEvent?.({ kind: 'baseline', step: state.step, ...baseline });
@@ -204,12 +204,12 @@ function writePolicy({ output, environment, policy }: NumericConfig, state: Trai
     join(directory, 'policy.safetensors'),
     storedParameters.map((one) => tensorOf(one, one.values)),
   );
-  const about = {
+  const policyFacts = {
     environment,
     policy,
     observed: parameters.find(({ name }) => name === 'observed.count')!.values[0],
     ...(state.best && { step: state.best.step, meanReturn: -state.best.loss }),
   };
-  replaceFile(join(directory, 'policy.json'), `${JSON.stringify(about, null, 2)}\n`);
+  replaceFile(join(directory, 'policy.json'), `${JSON.stringify(policyFacts, null, 2)}\n`);
   return directory;
 }

@@ -6,7 +6,7 @@ import { baselineNames } from '../../../src/config/baselines.js';
 import { type Config, modulesOf } from '../../../src/config/config.js';
 import { openConfig } from '../../../src/config/file.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
-import { type ConfigSource, count, positive, readTrainingConfig } from '../../train/train-config.js';
+import { type ConfigArgs, count, positive, readTrainingConfig } from '../../train/train-config.js';
 import { checkObjective, learningSettings, templatesIn } from '../learning/settings.js';
 import { isAbsolute, rewardSchema, rewardWithModule } from './reward.js';
 import {
@@ -101,7 +101,7 @@ export function isProposerConfig(file: string, cwd: string): boolean {
 }
 
 /** @throws UserError like `loadTrainConfig`; of the tasks' problems, it lists those of the first invalid one */
-export function loadProposerConfig(...source: ConfigSource): ProposerConfig {
+export function loadProposerConfig(...source: ConfigArgs): ProposerConfig {
   const { config, read } = readTrainingConfig('rl', proposerKind, ...source);
   const { heldOut = config.tasks } = config;
   const resolved = { ...config, heldOut, model: modelDirectory(config.model, undefined, 'model') };
@@ -114,7 +114,7 @@ const taskConfigs = (config: ProposerConfig): readonly Config[] =>
   Object.values(runPlans(config)).flatMap((plan) => plan.tasks.map((_, task) => configOfTask(plan, task)));
 
 /** The user's own files that training depends on: environments, policies, rewards, prompt helpers, templates. */
-export function ownFiles(config: ProposerConfig): readonly string[] {
+export function userFiles(config: ProposerConfig): readonly string[] {
   const configs = taskConfigs(config);
   const runFiles = configs.flatMap((run) => [...modulesOf(run), ...templatesIn(run.prompts.set)]);
   return config.reward.kind === 'module' ? [...runFiles, config.reward.path] : runFiles;

@@ -49,8 +49,8 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
   const plans = runPlans(config);
   const training = new RunsInFlight(plans.tasks, config.groups, env);
   const runNumbers = [...Array(config.evaluation.runs).keys()];
-  const heldOut = runNumbers.map((number) => configOf(plans.heldOut, number));
-  const playBaselines = () => Promise.all(config.baselines.map((name) => playBaseline(name, heldOut, env)));
+  const heldOutConfigs = runNumbers.map((number) => configOf(plans.heldOut, number));
+  const playBaselines = () => Promise.all(config.baselines.map((name) => playBaseline(name, heldOutConfigs, env)));
   let baselines: ReturnType<typeof playBaselines> | undefined;
   const getBaselines = () => (baselines ??= playBaselines());
   const iterate: Iterate = async (sampler, runs, seeds) => {
@@ -91,15 +91,15 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
       );
     },
     async measure(sampler, _, seed) {
-      const outcomes = await playHeldOut(sampler, heldOut, env, iterate, seed);
+      const outcomes = await playHeldOut(sampler, heldOutConfigs, env, iterate, seed);
       const rivals = isAbsolute(config.reward) ? [] : await getBaselines();
-      const scores = outcomes.flatMap(({ answered }) => answered.flatMap(scoresOf));
+      const scores = outcomes.flatMap(({ answeredPrompts }) => answeredPrompts.flatMap(scoresOf));
       const bestReturns = outcomes.flatMap(({ best }) => best ?? []);
       return {
-        values: outcomes.map(({ answered, best }, i) =>
+        values: outcomes.map(({ answeredPrompts, best }, i) =>
           mean(
             rivals.length === 0
-              ? answered.flatMap(({ rewards }) => rewards)
+              ? answeredPrompts.flatMap(({ rewards }) => rewards)
               : rivals.map(({ returns }) => winScore(best, returns[i]!)),
           ),
         ),
@@ -193,7 +193,7 @@ interface HeldOutOutcome {
   /** Best return of the run, including warm-up; undefined if nothing was evaluated. */
   readonly best: number | undefined;
   /** The run's prompts, each with one reply. */
-  readonly answered: readonly AnsweredPrompt[];
+  readonly answeredPrompts: readonly AnsweredPrompt[];
 }
 
 /** Plays all held-out runs together, with one candidate per iteration. */
@@ -205,7 +205,7 @@ async function playHeldOut(
   seed: number,
 ): Promise<readonly HeldOutOutcome[]> {
   const runs: RunInFlight[] = [];
-  const lists = configs.map((): AnsweredPrompt[] => []);
+  const answeredByRun = configs.map((): AnsweredPrompt[] => []);
   try {
     for (const config of configs) runs.push(await openRun(config, env));
     const longest = largest(configs.map(({ iterations }) => iterations));
@@ -213,14 +213,14 @@ async function playHeldOut(
       const indices = [...runs.keys()].filter((i) => iteration < configs[i]!.iterations);
       const seeds = deriveSeeds(seed, [iteration], configs.length);
       const own = indices.map((i) => [seeds[i]!]);
-      const answered = await iterate(
+      const answeredPrompts = await iterate(
         sampler,
         indices.map((i) => runs[i]!),
         own,
       );
-      for (const [k, i] of indices.entries()) lists[i]!.push(answered[k]!);
+      for (const [k, i] of indices.entries()) answeredByRun[i]!.push(answeredPrompts[k]!);
     }
-    return runs.map(({ state }, i) => ({ best: bestEntry(state.entries)?.score, answered: lists[i]! }));
+    return runs.map(({ state }, i) => ({ best: bestEntry(state.entries)?.score, answeredPrompts: answeredByRun[i]! }));
   } finally {
     for (const run of runs) await run.close();
   }
@@ -229,8 +229,8 @@ async function playHeldOut(
 const scoresOf = ({ candidates }: AnsweredPrompt): readonly number[] =>
   candidates.flatMap((one) => (one.kind === 'evaluated' ? one.score : []));
 
-function toSample({ answered }: HeldOutOutcome): Sample {
-  const last = answered.at(-1)!;
+function toSample({ answeredPrompts }: HeldOutOutcome): Sample {
+  const last = answeredPrompts.at(-1)!;
   const score = scoresOf(last)[0] ?? null;
   return sampleOf([{ prompt: last.prompt, reply: last.replies[0]!.text }], { score });
 }

@@ -4,7 +4,7 @@ import { UserError } from '../../../src/base/errors.js';
 import { isModulePath, loadModule } from '../../../src/base/modules/user-module.js';
 import { isMapping } from '../../../src/base/settings/schema.js';
 import type { ParseFailureKind } from '../../../src/prompting/answer/failure.js';
-import type { Evaluated } from '../../../src/rollout/replay-buffer.js';
+import type { ScoredParameters } from '../../../src/rollout/replay-buffer.js';
 import { largest, smallest, standardDeviation } from '../../../src/statistics/descriptive.js';
 
 /** Keys of every kind of reward. */
@@ -67,11 +67,11 @@ export function rewardWithModule(reward: unknown): unknown {
 
 /** A reply to a prompt, with its evaluation if it could be parsed. */
 export type Candidate =
-  | (Evaluated & {
+  | (ScoredParameters & {
       readonly kind: 'evaluated';
       readonly text: string;
       /** True if the run's history has the same parameters. */
-      readonly repeats?: boolean;
+      readonly isRepeat?: boolean;
       /** Return of each episode. All candidates of a run and the best policy before them play the same episodes. */
       readonly returns: readonly number[];
     })
@@ -79,7 +79,7 @@ export type Candidate =
 
 export interface CandidateGroup {
   /** The run's earlier evaluations, oldest first. */
-  readonly history: readonly Evaluated[];
+  readonly history: readonly ScoredParameters[];
   readonly candidates: readonly Candidate[];
   readonly environment: string;
 }
@@ -110,7 +110,7 @@ function rewardsOf(
   reward: Exclude<CandidateReward, { readonly kind: 'module' }>,
 ): readonly number[] {
   const isNew = (candidate: Candidate): candidate is EvaluatedCandidate =>
-    candidate.kind === 'evaluated' && candidate.repeats !== true;
+    candidate.kind === 'evaluated' && candidate.isRepeat !== true;
   const scores = candidates.filter(isNew).map(({ score }) => score);
   switch (reward.kind) {
     case 'improvement': {
@@ -120,7 +120,7 @@ function rewardsOf(
       return fillInvalid(candidates, ({ score }) => (score - incumbent) / scale, reward.invalid, isNew);
     }
     case 'return': {
-      const share = ({ score }: Evaluated) => (score - reward.low) / (reward.high - reward.low);
+      const share = ({ score }: ScoredParameters) => (score - reward.low) / (reward.high - reward.low);
       return fillInvalid(candidates, (one) => Math.min(1, Math.max(0, share(one))), reward.invalid);
     }
     case 'rank':
@@ -130,9 +130,9 @@ function rewardsOf(
 
 /** Rank divided by n, from 1/n for the lowest score to 1 for the highest; ties get their mean rank. */
 function rankOf(score: number, scores: readonly number[]): number {
-  const below = scores.filter((other) => other < score).length;
-  const equal = scores.filter((other) => other === score).length;
-  return (below + (equal + 1) / 2) / scores.length;
+  const lowerCount = scores.filter((other) => other < score).length;
+  const equalCount = scores.filter((other) => other === score).length;
+  return (lowerCount + (equalCount + 1) / 2) / scores.length;
 }
 
 const spreadOf = (scores: readonly number[]) => (scores.length < 2 ? 0 : standardDeviation(scores));

@@ -69,7 +69,7 @@ export async function openRun(
   const seeds = evaluationSeeds(seed, evaluation.episodes);
   const buffer = createReplayBuffer(from?.entries);
   const prompter = new Prompter({ ...assembly, buffer, recorded: emptyRun });
-  let completed = from?.iteration ?? 0;
+  let lastIteration = from?.iteration ?? 0;
   const entriesByKey = new Map(buffer.entries.map((entry) => [vectorKey(entry.parameters), entry]));
   const evaluateOnce = async (parameters: ParameterVector, iteration: number, candidate: number) => {
     const source = iteration === 0 ? 'warm-up' : 'proposal';
@@ -87,9 +87,9 @@ export async function openRun(
   return {
     parameters: family.parameters,
     get state() {
-      return { iteration: completed, entries: [...buffer.entries] };
+      return { iteration: lastIteration, entries: [...buffer.entries] };
     },
-    prompt: () => prompter.messages(completed + 1),
+    prompt: () => prompter.messages(lastIteration + 1),
     grammar: answerGrammar(encoding.spec),
     async judge(replies, constrained) {
       const candidates: Candidate[] = [];
@@ -101,21 +101,21 @@ export async function openRun(
         else {
           const { parameters, returns, score } = await evaluateOnce(
             parsed.value,
-            completed + 1,
+            lastIteration + 1,
             candidates.length,
           );
-          const repeats = buffer.find(parameters) !== undefined;
-          candidates.push({ kind: 'evaluated', text, parameters, repeats, returns, score });
+          const isRepeat = buffer.find(parameters) !== undefined;
+          candidates.push({ kind: 'evaluated', text, parameters, isRepeat, returns, score });
         }
       }
       return { history: [...buffer.entries], candidates, environment: environment.id };
     },
-    evaluate: (parameters) => evaluateOnce(parameters, completed + 1, 0),
+    evaluate: (parameters) => evaluateOnce(parameters, lastIteration + 1, 0),
     async advance({ candidates }) {
-      completed++;
+      lastIteration++;
       for (const [i, one] of candidates.entries())
         if (one.kind === 'evaluated' && buffer.find(one.parameters) === undefined)
-          return buffer.append([await evaluateOnce(one.parameters, completed, i)]);
+          return buffer.append([await evaluateOnce(one.parameters, lastIteration, i)]);
     },
     close: () => closeEnvironment(assembly),
   };

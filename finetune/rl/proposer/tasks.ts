@@ -37,8 +37,8 @@ export function configOf(plan: TaskPlan, number: number): Config {
   const { seed, tasks } = plan;
   const total = tasks.reduce((sum, { weight }) => sum + weight, 0);
   const shares = tasks.map(({ weight }) => weight / total);
-  const task = createGenerator(seed, [number, streams.choice]).categorical(shares);
-  return configOfTask(plan, task, deriveSeeds(seed, [number, streams.seed], 1)[0]!);
+  const taskIndex = createGenerator(seed, [number, streams.choice]).categorical(shares);
+  return configOfTask(plan, taskIndex, deriveSeeds(seed, [number, streams.seed], 1)[0]!);
 }
 
 /** Keys of an experiment's config, or paths in it, that the training of a proposer sets itself. */
@@ -117,14 +117,14 @@ export function checkTasks(
   where: FieldLocator,
 ): void {
   for (const list of taskLists.filter((one) => content[one] !== undefined))
-    for (const task of plans[list].tasks.keys())
+    for (const taskIndex of plans[list].tasks.keys())
       try {
-        configOfTask(plans[list], task);
+        configOfTask(plans[list], taskIndex);
       } catch (error) {
         throw mapProblems(error, (problem) => {
-          const field = problem.field?.split('.') ?? [];
-          const own = [list, task, ...field];
-          const path = valueAt(own, content) === undefined ? ['experiment', ...field] : own;
+          const fieldPath = problem.field?.split('.') ?? [];
+          const own = [list, taskIndex, ...fieldPath];
+          const path = valueAt(own, content) === undefined ? ['experiment', ...fieldPath] : own;
           return { ...where(path, 'value'), ...problem, field: fieldName(path) };
         });
       }

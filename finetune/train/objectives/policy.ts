@@ -9,7 +9,7 @@ import {
   type PolicyObjective,
   policyInputs,
   requireField,
-  type Sampled,
+  type RlExample,
   sequenceMean,
   tokenMean,
 } from './sampled.js';
@@ -55,7 +55,7 @@ function policyGradient(
   settings: CommonSettings,
   { temperature, reused }: PolicyContext,
   loss: (tokens: TokenValues, old: Value) => ReturnType<typeof policyLoss>,
-  weightsOf: (update: readonly Sampled[]) => (example: TokenSequence) => number,
+  weightsOf: (update: readonly RlExample[]) => (example: TokenSequence) => number,
 ): PolicyObjective {
   return {
     objective: { temperature, build: (tokens) => loss(tokens, oldLogp(tokens, reused)) },
@@ -102,9 +102,9 @@ function grpo(settings: GrpoSettings, context: PolicyContext): PolicyObjective {
       const { number, mul, sub } = arithmetic(tokens);
       const ratio = importanceRatio(tokens, old);
       const gain = clippedSurrogate(tokens, ratio, tokens.input('advantages'), settings.clip);
-      const penalized = (corrected: Value) =>
+      const penalize = (corrected: Value) =>
         kl === 0 ? corrected : sub(corrected, mul(klToReference(tokens, ratio), number(kl)));
-      return policyLoss(tokens, old, gain, settings, penalized);
+      return policyLoss(tokens, old, gain, settings, penalize);
     },
     (update) => grpoWeights(update, settings, context),
   );

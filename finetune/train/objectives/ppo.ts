@@ -13,7 +13,7 @@ import {
   type PolicyObjective,
   policyInputs,
   requireField,
-  type Sampled,
+  type RlExample,
   tokenMean,
 } from './sampled.js';
 import type { PpoSettings } from './settings.js';
@@ -47,7 +47,7 @@ export function ppo(settings: PpoSettings, { temperature, reused }: PolicyContex
     reading: likelihood(temperature, { parameters, outputs: (tokens) => ({ values: valuesOf(tokens) }) }),
     inputs(update, progress) {
       const common = policyInputs(update, tokenMean(update), settings, reused, progress);
-      return (example: Sampled) => ({
+      return (example: RlExample) => ({
         ...common(example),
         returns: requireField(example, 'returns'),
         old_values: requireField(example, 'oldValues'),
@@ -69,7 +69,7 @@ function valueLoss(tokens: TokenValues, values: Value, clip: number): Value {
   const { number, add, sub, mul, min, max, total } = arithmetic(tokens);
   const [returns, old] = [tokens.input('returns'), tokens.input('old_values')];
   const clipped = max(min(values, add(old, number(clip))), sub(old, number(clip)));
-  const square = (value: Value) => mul(sub(value, returns), sub(value, returns));
-  const largerSquare = max(square(values), square(clipped));
+  const squaredError = (value: Value) => mul(sub(value, returns), sub(value, returns));
+  const largerSquare = max(squaredError(values), squaredError(clipped));
   return mul(total(mul(tokens.input('weights'), largerSquare)), number(0.5));
 }

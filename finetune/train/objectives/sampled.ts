@@ -1,6 +1,6 @@
 /** Sampled completions, and the inputs of policy objectives that are computed from them. */
 
-import { type InputsOf, type TokenSequence, trainedLength } from '../../engine/batch.js';
+import { type GetInputs, type TokenSequence, trainedLength } from '../../engine/batch.js';
 import type { Objective } from '../../engine/objective.js';
 import type { CommonSettings } from './settings.js';
 
@@ -8,7 +8,7 @@ import type { CommonSettings } from './settings.js';
 export type ValuesPerToken = ArrayLike<number>;
 
 /** A completion as sampled token ids. Untrained tokens are excluded from sums and divisors. */
-export interface Sampled extends TokenSequence {
+export interface RlExample extends TokenSequence {
   /** Advantages: one number for all tokens, or one per token. */
   readonly advantages: number | ValuesPerToken;
   /** Log-probabilities before the update, at the sampling temperature. Required if an update takes several steps. */
@@ -31,7 +31,7 @@ export interface PolicyObjective {
    * @param progress fraction of training completed, in [0, 1], for scheduled coefficients
    * @throws Error if a completion lacks a number that the objective needs
    */
-  inputs(update: readonly Sampled[], progress: number): InputsOf<Sampled>;
+  inputs(update: readonly RlExample[], progress: number): GetInputs<RlExample>;
 }
 
 export interface PolicyContext {
@@ -59,12 +59,12 @@ export function sequenceMean(update: readonly TokenSequence[]): (example: TokenS
 }
 
 export function policyInputs(
-  update: readonly Sampled[],
+  update: readonly RlExample[],
   weightOf: (example: TokenSequence) => number,
   { entropy, maxImportance }: CommonSettings,
   reused: boolean,
   progress: number,
-): InputsOf<Sampled> {
+): GetInputs<RlExample> {
   const share = tokenMean(update);
   const bonus = typeof entropy === 'number' ? entropy : entropy.from + progress * (entropy.to - entropy.from);
   return (example) => ({
@@ -78,8 +78,8 @@ export function policyInputs(
 
 /** @throws Error if the completion lacks this field */
 export function requireField(
-  example: Sampled,
-  name: Exclude<keyof Sampled, keyof TokenSequence>,
+  example: RlExample,
+  name: Exclude<keyof RlExample, keyof TokenSequence>,
 ): number | ValuesPerToken {
   const numbers = example[name];
   if (numbers === undefined) throw new Error(`a completion in the update has no ${name}`);

@@ -1,5 +1,5 @@
 /** Objectives of supervised training: the likelihood of replies (SFT), and preferences between them (DPO). */
-import { type Family, type InputsOf, type TokenExample, trainedLength } from '../../engine/batch.js';
+import { type Family, type GetInputs, type TokenExample, trainedLength } from '../../engine/batch.js';
 import type { Objective, TokenValues } from '../../engine/objective.js';
 import type { ValuesPerToken } from './sampled.js';
 import { arithmetic, groupSum } from './terms.js';
@@ -12,7 +12,7 @@ export const sft: Objective = {
 };
 
 /** @param examples all examples that the loss averages over, so that the losses and gradients of parts add up */
-export function sftInputs(examples: readonly TokenExample[]): InputsOf<TokenExample> {
+export function sftInputs(examples: readonly TokenExample[]): GetInputs<TokenExample> {
   const normalizer = totalWeight(examples);
   return ({ factors, weight }) => ({
     weights: factors?.map((factor) => (factor * weight) / normalizer) ?? weight / normalizer,
@@ -60,7 +60,7 @@ function logSigmoid(tokens: TokenValues, x: string): string {
 export function dpoInputs<E extends TokenExample>(
   pairs: readonly Family<E>[],
   compared: ReadonlyMap<E, ComparedExample>,
-): InputsOf<E> {
+): GetInputs<E> {
   const total = pairs.reduce((sum, [first]) => sum + Math.abs(first!.weight), 0);
   const shares = new Map<E, number>();
   for (const pair of pairs) {

@@ -63,17 +63,17 @@ export function klToReference(tokens: TokenValues, ratio: Value): Value {
   return mul(sub(sub(exp(difference), difference), number(1)), ratio);
 }
 
-/** −Σ weights·importance·gain − Σ entropy_weights·entropy; `penalized` modifies importance·gain. */
+/** −Σ weights·importance·gain − Σ entropy_weights·entropy; `penalize` modifies importance·gain. */
 export function policyLoss(
   tokens: TokenValues,
   old: Value,
   gain: Value,
   settings: CommonSettings,
-  penalized: (gain: Value) => Value = (value) => value,
+  penalize: (gain: Value) => Value = (value) => value,
 ): { readonly loss: Value; readonly outputs: { readonly entropy: Value } } {
   const { mul, sub, neg, total } = arithmetic(tokens);
   const { maxImportance } = settings;
-  const corrected = penalized(
+  const corrected = penalize(
     maxImportance === 0 ? gain : mul(gain, importanceWeights(tokens, old, maxImportance)),
   );
   const entropy = tokens.entropy();
@@ -104,7 +104,7 @@ export function likelihood(temperature: number, head?: OutputHead): Objective {
 }
 
 /** Upper limit of log-ratios. Larger ones exceed any sensible maximum, and squares of exponentials could overflow. */
-const maxLog = 40;
+const maxLogRatio = 40;
 
 /** Constant π_old / π_sampler per completion, the product over its tokens; 0 if it is above the maximum. */
 function importanceWeights(tokens: TokenValues, old: Value, maximum: number): Value {
@@ -112,6 +112,6 @@ function importanceWeights(tokens: TokenValues, old: Value, maximum: number): Va
   const { number, sub, min, mul, exp } = arithmetic(tokens);
   const own = sub(detached(old), input('sampler_logp'));
   const logarithm = groupSum(tokens, tokens.groups('sequences'), own);
-  const ratio = exp(min(logarithm, number(maxLog)));
+  const ratio = exp(min(logarithm, number(maxLogRatio)));
   return mul(ratio, g.cast(g.op('LessOrEqual', [ratio, number(maximum)]), precision));
 }

@@ -5,7 +5,7 @@
  * narrow the values, which hurts the search (docs/log).
  */
 
-import { endOfReply, readConversations, renderExample } from '../../../finetune/dataset/read-dataset.js';
+import { replyEndId, readConversations, renderExample } from '../../../finetune/dataset/read-dataset.js';
 import type { TokenExample } from '../../../finetune/engine/batch.js';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
@@ -50,7 +50,7 @@ export async function sharpHead(
 
 function examplesOf(directory: string, dataset: string, wanted: number): readonly TokenExample[] {
   const tokenizer = openTokenizer(directory, {});
-  const end = endOfReply(directory, readDecoderConfig(directory), tokenizer);
+  const end = replyEndId(directory, readDecoderConfig(directory), tokenizer);
   const all = readConversations(dataset, 'train');
   const stride = Math.max(1, Math.floor(all.length / wanted));
   return all

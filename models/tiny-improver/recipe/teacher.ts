@@ -11,7 +11,7 @@ import {
   isTable,
   type ValueGrid,
 } from '../../../src/proposers/moves.js';
-import { type Evaluated, vectorKey } from '../../../src/rollout/replay-buffer.js';
+import { type ScoredParameters, vectorKey } from '../../../src/rollout/replay-buffer.js';
 import { mean, standardDeviation } from '../../../src/statistics/descriptive.js';
 
 /** The moves and their probabilities. */
@@ -32,10 +32,10 @@ const probabilities = moves.map(([, probability]) => probability);
 const [goodCount, eliteCount, recentCount] = [8, 5, 4];
 
 interface Past {
-  readonly all: Evaluated[];
+  readonly all: ScoredParameters[];
   readonly seen: Set<string>;
   /** The points with the highest scores, best first. The newest wins ties, so the search drifts across plateaus. */
-  good: readonly Evaluated[];
+  good: readonly ScoredParameters[];
 }
 
 /** The input of a move; `good` is never empty. */

@@ -25,15 +25,15 @@ interface Draft {
   discard(): void;
 }
 
-const lockOf = (output: string) => `${output}.partial.lock`;
+const lockPath = (output: string) => `${output}.partial.lock`;
 
 /** Functions that release the locks of completed outputs, by lock file; undefined if locks aren't kept. */
-let kept: Map<string, () => void> | undefined;
+let keptLocks: Map<string, () => void> | undefined;
 
 /** Keeps the locks of completed outputs until the process exits, because the command isn't finished until then. */
-export function markOutputsUntilExit(): void {
+export function keepLocksUntilExit(): void {
   const releases = new Map<string, () => void>();
-  kept = releases;
+  keptLocks = releases;
   process.on('exit', () => {
     for (const release of releases.values()) release();
   });
@@ -47,14 +47,14 @@ export const isTaken = (output: string): boolean => existsSync(output) && !isInc
  * If so, the same command may replace it.
  */
 export function isIncomplete(output: string): boolean {
-  const lock = lockOf(output);
+  const lock = lockPath(output);
   if (!existsSync(lock) || !existsSync(output) || isLocked(lock)) return false;
   const [, completed] = readOwnText(lock).split('\n');
-  return completed === stateOf(output);
+  return completed === stateHash(output);
 }
 
 /** A hash that changes with the name, size, modification time or inode of any file in the output. */
-function stateOf(output: string): string {
+function stateHash(output: string): string {
   const hash = createHash('sha256');
   const add = (path: string): void => {
     const found = lstatSync(path);
@@ -77,11 +77,11 @@ export function openDraft(output: string): Draft {
   rejectDevice(output);
   const path = `${output}.partial`;
   makeDirectory(dirname(path), '--out');
-  const lock = lockOf(output);
+  const lock = lockPath(output);
   // Release the lock if this command has written the output before.
-  kept?.get(lock)?.();
+  keptLocks?.get(lock)?.();
   const wasBegun = existsSync(lock);
-  const replaces = isIncomplete(output);
+  const mayReplace = isIncomplete(output);
   // If this process is killed, the lock that it leaves behind shows that policyloop wrote the draft.
   const release = lockRun(lock, { keepAtExit: true });
   if (existsSync(path) && !wasBegun) {
@@ -99,13 +99,13 @@ export function openDraft(output: string): Draft {
     complete() {
       syncAll(path);
       // Write the second line of the lock, which `isIncomplete` compares with the output.
-      appendFileSync(lock, `${stateOf(path)}\n`);
+      appendFileSync(lock, `${stateHash(path)}\n`);
       // Some systems can't rename a directory onto an empty one.
-      if (replaces) rmSync(output, { recursive: true, force: true });
+      if (mayReplace) rmSync(output, { recursive: true, force: true });
       else if (statSync(output, { throwIfNoEntry: false })?.isDirectory()) rmdirSync(output);
       renameSync(path, output);
       syncFile(dirname(output));
-      if (kept) kept.set(lock, release);
+      if (keptLocks) keptLocks.set(lock, release);
       else release();
     },
     discard() {
@@ -126,7 +126,7 @@ function syncAll(path: string): void {
 }
 
 /** Writes a file or directory, which appears only once it is complete. If `write` fails, the draft is removed. */
-export function writeWhole<T>(output: string, write: (path: string) => T): T {
+export function writeAtomic<T>(output: string, write: (path: string) => T): T {
   const draft = openDraft(output);
   const discard = (error: unknown): never => {
     draft.discard();

@@ -64,17 +64,17 @@ function writeDraft(path: string, content: string | Uint8Array | Iterable<Uint8A
   try {
     // Never write through an existing link at the draft's path.
     rmSync(draft, { force: true });
-    const opened = openSync(draft, 'wx');
-    descriptor = opened;
+    const newDescriptor = openSync(draft, 'wx');
+    descriptor = newDescriptor;
     const isWhole = typeof content === 'string' || content instanceof Uint8Array;
-    for (const part of isWhole ? [content] : content) writeFileSync(opened, part);
+    for (const part of isWhole ? [content] : content) writeFileSync(newDescriptor, part);
     const complete = () => {
-      closeSync(opened);
+      closeSync(newDescriptor);
       descriptor = undefined;
       renameSync(draft, path);
       syncFile(dirname(path));
     };
-    return { complete, descriptor: opened, discard };
+    return { complete, descriptor: newDescriptor, discard };
   } catch (error) {
     throw discard(error);
   }
@@ -151,9 +151,9 @@ const maxJsonBytes = 128 * 2 ** 20;
  * Reads a JSON file; undefined if it doesn't exist.
  * @throws UserError if it isn't JSON, isn't a regular file, or is too large or too deep
  */
-export function readJson(file: string, links: SymlinkMode = 'follow'): unknown {
+export function readJson(file: string, symlinks: SymlinkMode = 'follow'): unknown {
   if (!existsSync(file)) return undefined;
-  const text = readRegularFile(file, maxJsonBytes, links).toString('utf8');
+  const text = readRegularFile(file, maxJsonBytes, symlinks).toString('utf8');
   try {
     return parseJson(text);
   } catch (error) {
@@ -206,9 +206,9 @@ const maxFolders = 20_000;
  * @throws UserError if the search covers too many folders
  */
 export function foldersMatching(pattern: string, from: string): readonly string[] {
-  let searched = 0;
-  const inside = (folder: string): readonly string[] => {
-    if (++searched > maxFolders)
+  let folderCount = 0;
+  const searchFolder = (folder: string): readonly string[] => {
+    if (++folderCount > maxFolders)
       throw new UserError({
         value: pattern,
         message: `this pattern searches more than ${maxFolders} folders`,
@@ -216,16 +216,16 @@ export function foldersMatching(pattern: string, from: string): readonly string[
       });
     return innerFolders(folder);
   };
-  const below = (folder: string): readonly string[] => [
+  const withDescendants = (folder: string): readonly string[] => [
     folder,
-    ...inside(folder).flatMap((name) => below(join(folder, name))),
+    ...searchFolder(folder).flatMap((name) => withDescendants(join(folder, name))),
   ];
   let found: readonly string[] = [isAbsolute(pattern) ? parse(pattern).root : from];
   for (const part of pattern.split('/').filter((one) => one !== '' && one !== '.')) {
-    if (part === '**') found = [...new Set(found.flatMap(below))];
+    if (part === '**') found = [...new Set(found.flatMap(withDescendants))];
     else if (isPattern(part))
       found = found.flatMap((folder) =>
-        inside(folder).flatMap((name) => (isMatch(part, name) ? [join(folder, name)] : [])),
+        searchFolder(folder).flatMap((name) => (isMatch(part, name) ? [join(folder, name)] : [])),
       );
     else found = found.map((folder) => join(folder, part)).filter((folder) => existsSync(join(folder, '.')));
   }

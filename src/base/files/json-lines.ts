@@ -94,18 +94,18 @@ export interface ReadOptions {
   /** Checks an item that is valid JSON; returns its problem, or undefined. */
   readonly problem?: ((item: unknown) => string | undefined) | undefined;
   /** Links are rejected by default, as for all files of a run. */
-  readonly links?: SymlinkMode;
+  readonly symlinks?: SymlinkMode;
 }
 
 /**
  * The items of a JSONL file; undefined if the file doesn't exist.
  * @throws UserError with line and byte for an invalid line, and like `eachLine`; an incomplete last line is skipped
  */
-export function readJsonLines<T>(path: string, { links, problem, repair }: ReadOptions): T[] | undefined {
+export function readJsonLines<T>(path: string, { symlinks, problem, repair }: ReadOptions): T[] | undefined {
   if (!existsSync(path)) return undefined;
   const items: T[] = [];
   let end = 0;
-  for (const { bytes, start } of eachLine(path, links)) {
+  for (const { bytes, start } of eachLine(path, symlinks)) {
     items.push(toItem<T>(bytes, { path, line: items.length + 1, start, problem }));
     end = start + bytes.length + 1;
   }
@@ -129,27 +129,27 @@ const maxLineBytes = 64 * 2 ** 20;
  * The complete lines of a file; none if it doesn't exist. Memory use is limited by the longest line.
  * @throws UserError for anything but a regular file, and for a line of `maxLineBytes` or more
  */
-export function* eachLine(path: string, links: SymlinkMode = 'reject'): Generator<FileLine, void> {
-  const descriptor = openIfExists(path, links);
+export function* eachLine(path: string, symlinks: SymlinkMode = 'reject'): Generator<FileLine, void> {
+  const descriptor = openIfExists(path, symlinks);
   if (descriptor === undefined) return;
   try {
     let buffer = Buffer.allocUnsafe(chunkSize);
-    let held = 0;
+    let heldBytes = 0;
     let start = 0;
     for (;;) {
-      if (held >= maxLineBytes) throw overlongError(path, start);
-      if (held === buffer.length) buffer = Buffer.concat([buffer, Buffer.allocUnsafe(buffer.length)]);
-      const read = readSync(descriptor, buffer, held, buffer.length - held, start + held);
+      if (heldBytes >= maxLineBytes) throw overlongError(path, start);
+      if (heldBytes === buffer.length) buffer = Buffer.concat([buffer, Buffer.allocUnsafe(buffer.length)]);
+      const read = readSync(descriptor, buffer, heldBytes, buffer.length - heldBytes, start + heldBytes);
       if (read === 0) return;
-      const until = held + read;
+      const until = heldBytes + read;
       let from = 0;
       // The bytes kept from earlier reads contain no line break.
-      for (let end = lineBreak(buffer, held, until); end >= 0; end = lineBreak(buffer, from, until)) {
+      for (let end = findLineBreak(buffer, heldBytes, until); end >= 0; end = findLineBreak(buffer, from, until)) {
         yield { bytes: buffer.subarray(from, end), start: start + from };
         from = end + 1;
       }
       buffer.copyWithin(0, from, until);
-      held = until - from;
+      heldBytes = until - from;
       start += from;
     }
   } finally {
@@ -157,7 +157,7 @@ export function* eachLine(path: string, links: SymlinkMode = 'reject'): Generato
   }
 }
 
-function lineBreak(buffer: Buffer, from: number, until: number): number {
+function findLineBreak(buffer: Buffer, from: number, until: number): number {
   const at = buffer.indexOf(10, from);
   return at < until ? at : -1;
 }
@@ -169,9 +169,9 @@ const overlongError = (file: string, start: number) =>
     hint: 'restore the file from a copy, or truncate the file before this line',
   });
 
-function openIfExists(path: string, links: SymlinkMode): number | undefined {
+function openIfExists(path: string, symlinks: SymlinkMode): number | undefined {
   try {
-    return openRegularFile(path, links).descriptor;
+    return openRegularFile(path, symlinks).descriptor;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
@@ -190,10 +190,10 @@ interface LinePlace {
 /** @throws UserError for a line that isn't valid UTF-8 and JSON, or for which `problem` returns a message */
 export function toItem<T>(bytes: Buffer, { problem, ...place }: LinePlace & Pick<ReadOptions, 'problem'>): T {
   const text = bytes.toString('utf8');
-  const read = isUtf8(bytes) ? parseLine(text) : { problem: 'this line is not valid UTF-8' };
-  const found = read.problem ?? problem?.(read.item);
+  const parsed = isUtf8(bytes) ? parseLine(text) : { problem: 'this line is not valid UTF-8' };
+  const found = parsed.problem ?? problem?.(parsed.item);
   if (found !== undefined) throw lineError(found, text, place);
-  return read.item as T;
+  return parsed.item as T;
 }
 
 export function lineError(problem: string, text: string, { path, line, start }: LinePlace): UserError {
@@ -216,11 +216,11 @@ function parseLine(text: string): { readonly item?: unknown; readonly problem?: 
 
 /** Truncates the file after its first `lines` lines. */
 export function keepFirstLines(path: string, lines: number): void {
-  truncateFile(path, endOfLine(path, lines));
+  truncateFile(path, endOfLines(path, lines));
 }
 
 /** Position after the first `lines` lines, or after the last complete line of a shorter file. */
-export function endOfLine(path: string, lines: number): number {
+export function endOfLines(path: string, lines: number): number {
   let left = lines;
   let end = 0;
   if (lines === 0) return 0;

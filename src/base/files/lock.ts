@@ -22,10 +22,10 @@ process.on('exit', () => {
  * @throws UserError if another process, or other code in this one, holds the lock
  */
 export function lockRun(path: string, { keepAtExit = false } = {}): () => void {
-  const own = `${process.pid} ${hostname()} ${ownStart()}`;
+  const own = `${process.pid} ${hostname()} ${ownStartTime()}`;
   for (let tries = 0; ; tries++) {
-    if (createWhole(path, `${own}\n`)) {
-      removeDrafts(path);
+    if (createAtomically(path, `${own}\n`)) {
+      removeDraftLocks(path);
       const release = () => {
         heldLocks.delete(release);
         if (readLock(path)?.split('\n')[0] === own) rmSync(path, { force: true });
@@ -42,7 +42,7 @@ export function lockRun(path: string, { keepAtExit = false } = {}): () => void {
         hint: `wait for it or stop it; if you are sure that it has ended, delete ${path}`,
       });
     }
-    if (holder !== undefined) removeStale(path, holder);
+    if (holder !== undefined) removeStaleLock(path, holder);
   }
 }
 
@@ -57,14 +57,14 @@ export function isLocked(path: string): boolean {
 export function removeForeignLock(path: string): void {
   const holder = readLock(path);
   const host = holder?.trim().split(/\s/)[1];
-  if (holder !== undefined && host !== undefined && host !== hostname()) removeStale(path, holder);
+  if (holder !== undefined && host !== undefined && host !== hostname()) removeStaleLock(path, holder);
 }
 
 /**
  * Creates a file with its content. On file systems with hard links, nobody ever sees an empty lock.
  * @returns false if the file already exists
  */
-function createWhole(path: string, content: string): boolean {
+function createAtomically(path: string, content: string): boolean {
   const draft = `${path}.${process.pid}`;
   try {
     writeFileSync(draft, content);
@@ -80,7 +80,7 @@ function createWhole(path: string, content: string): boolean {
 }
 
 /** Removes draft locks left by killed processes. */
-function removeDrafts(path: string): void {
+function removeDraftLocks(path: string): void {
   const prefix = `${basename(path)}.`;
   for (const name of readdirSync(dirname(path))) {
     const pid = name.startsWith(prefix) ? name.slice(prefix.length) : '';
@@ -105,16 +105,16 @@ function createInTwoSteps(path: string, content: string): boolean {
  * Removes only the lock that was read: if two processes find the same stale lock, the slower one must not remove
  * the new lock of the faster one.
  */
-function removeStale(path: string, stale: string): void {
-  const aside = `${path}.${process.pid}`;
+function removeStaleLock(path: string, stale: string): void {
+  const movedPath = `${path}.${process.pid}`;
   try {
-    renameSync(path, aside);
-    if (readLock(aside) !== stale) linkSync(aside, path);
+    renameSync(path, movedPath);
+    if (readLock(movedPath) !== stale) linkSync(movedPath, path);
   } catch (error) {
     // Another process has removed or replaced it.
     if (codeOf(error) !== 'EEXIST' && codeOf(error) !== 'ENOENT') throw error;
   } finally {
-    rmSync(aside, { force: true });
+    rmSync(movedPath, { force: true });
   }
 }
 
@@ -145,18 +145,18 @@ function isHeld(holder: string): boolean {
   if (host === undefined) return false;
   if (host !== hostname()) return true;
   // A stale lock may contain this process's id, which the system has reused.
-  if (Number(pid) === process.pid) return start === ownStart();
+  if (Number(pid) === process.pid) return start === ownStartTime();
   if (!isRunning(Number(pid))) return false;
   // Another process may have reused the id.
-  const running = startOf(Number(pid));
-  return start === undefined || running === undefined || start === running;
+  const runningStart = startTimeOf(Number(pid));
+  return start === undefined || runningStart === undefined || start === runningStart;
 }
 
 const startKey = 'policyloop: start of the process';
 
 /** Start time of this process, written to its locks to tell it apart from later processes with the same id. */
-function ownStart(): string {
-  const known = startOf(process.pid) ?? getEnvironmentData(startKey);
+function ownStartTime(): string {
+  const known = startTimeOf(process.pid) ?? getEnvironmentData(startKey);
   if (known !== undefined) return String(known);
   // Threads that start later inherit this value.
   setEnvironmentData(startKey, performance.timeOrigin);
@@ -167,7 +167,7 @@ function ownStart(): string {
  * Start time of a process, in clock ticks since boot; undefined if unknown. Only Linux reports the time, in
  * field 22 of `/proc/<pid>/stat`, whose second field may contain spaces and parentheses.
  */
-function startOf(pid: number): string | undefined {
+function startTimeOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];

@@ -16,7 +16,7 @@ export type SymlinkMode = 'follow' | 'reject';
  */
 export function openRegularFile(
   path: string,
-  links: SymlinkMode = 'follow',
+  symlinks: SymlinkMode = 'follow',
 ): { readonly descriptor: number; readonly size: number } {
   const reject = (what: string) =>
     new UserError({
@@ -24,10 +24,10 @@ export function openRegularFile(
       message: `is ${what}, not a regular file`,
       hint: 'use a regular file in its place',
     });
-  if (links === 'reject' && lstatSync(path).isSymbolicLink()) throw reject('a link');
+  if (symlinks === 'reject' && lstatSync(path).isSymbolicLink()) throw reject('a link');
   const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants;
   // Without O_NONBLOCK, opening a pipe would wait for a writer.
-  const descriptor = openSync(path, O_RDONLY | O_NONBLOCK | (links === 'reject' ? O_NOFOLLOW : 0));
+  const descriptor = openSync(path, O_RDONLY | O_NONBLOCK | (symlinks === 'reject' ? O_NOFOLLOW : 0));
   const stats = fstatSync(descriptor);
   if (stats.isFile()) return { descriptor, size: stats.size };
   closeSync(descriptor);
@@ -38,8 +38,8 @@ export function openRegularFile(
  * @param maxBytes larger files are rejected
  * @throws UserError for anything but a regular file, or if it is too large; the system's error if it doesn't exist
  */
-export function readRegularFile(path: string, maxBytes: number, links: SymlinkMode = 'follow'): Buffer {
-  const { descriptor, size } = openRegularFile(path, links);
+export function readRegularFile(path: string, maxBytes: number, symlinks: SymlinkMode = 'follow'): Buffer {
+  const { descriptor, size } = openRegularFile(path, symlinks);
   try {
     if (size > maxBytes) throw tooLargeError(path, size, maxBytes);
     const bytes = readBytes(descriptor, 0, size);
@@ -123,7 +123,7 @@ export function requireShortNames(path: string, place: Omit<Problem, 'message' |
   const home = parts.find(isHome);
   if (home !== undefined)
     throw new UserError({ ...place, value: path, message: `contains ${home}`, hint: homeHint });
-  const long = parts.find((part) => Buffer.byteLength(part) > maxNameLength);
-  if (long !== undefined) requireFileName(long, { hint: 'choose a shorter name', ...place });
+  const longName = parts.find((part) => Buffer.byteLength(part) > maxNameLength);
+  if (longName !== undefined) requireFileName(longName, { hint: 'choose a shorter name', ...place });
   return path;
 }

@@ -25,7 +25,7 @@ export class EventFile<M extends CurveEvent> {
     if (metric.kind === 'start') {
       this.#descriptor ??= createFile(this.#folder, seconds);
       this.#write(seconds, 0, textField(fileVersion, 'brain.Event:2'));
-      this.#write(seconds, metric.step + 1, messageField(sessionLog, integerField(sessionStatus, started)));
+      this.#write(seconds, metric.step + 1, messageField(sessionLog, integerField(sessionStatus, startCode)));
     }
     const values = Object.entries(this.#scalars(metric)).flatMap(([tag, value]) =>
       value === undefined
@@ -99,7 +99,7 @@ const summaryValue = 1;
 const [valueTag, simpleValue] = [1, 2];
 const sessionStatus = 1;
 /** `SessionLog.START` */
-const started = 1;
+const startCode = 1;
 
 /** @param value a safe integer; a negative one is written as 64-bit two's complement */
 export function integerField(field: number, value: number): Buffer {

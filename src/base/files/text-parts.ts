@@ -10,7 +10,7 @@ const minLength = 32;
 /** The parts of `text` relative to `earlier`; `decodeText` is the inverse. */
 export function encodeText(text: string, earlier: string): readonly TextPart[] {
   if (text === earlier) return text === '' ? [] : [[0, text.length]];
-  const [before, after] = sharedEnds(text, earlier);
+  const [before, after] = sharedEndLengths(text, earlier);
   const parts: TextPart[] = before === 0 ? [] : [[0, before]];
   append(parts, middleParts(text.slice(before, text.length - after), earlier));
   if (after > 0) parts.push([earlier.length - after, after]);
@@ -31,7 +31,7 @@ export function decodeText(parts: readonly TextPart[], earlier: string): string 
 }
 
 /** Lengths of the common prefix and suffix, which don't overlap; 0 if too short to copy. */
-function sharedEnds(text: string, earlier: string): readonly [before: number, after: number] {
+function sharedEndLengths(text: string, earlier: string): readonly [before: number, after: number] {
   const most = Math.min(text.length, earlier.length);
   let before = 0;
   while (before < most && text[before] === earlier[before]) before++;

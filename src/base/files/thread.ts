@@ -11,8 +11,8 @@ import { childEnvironment } from '../child-environment.js';
 const extension = extname(fileURLToPath(import.meta.url));
 const isSource = extension === '.ts';
 
-const moduleFile = (module: URL) => new URL(`${module.href}${extension}`);
-const loader = (name: string) => pathToFileURL(createRequire(import.meta.url).resolve(name));
+const moduleUrl = (module: URL) => new URL(`${module.href}${extension}`);
+const loaderUrl = (name: string) => pathToFileURL(createRequire(import.meta.url).resolve(name));
 
 /**
  * @param module URL of the thread's module, without the extension
@@ -23,19 +23,19 @@ export function startThread(
   workerData: unknown,
   transferList: readonly MessagePort[] = [],
 ): Worker {
-  const file = moduleFile(module);
+  const file = moduleUrl(module);
   if (!isSource) return new Worker(file, { workerData, transferList: [...transferList] });
   // The thread must register the loader before it can import anything.
-  const { href } = new URL('./index.mjs', loader('tsx/esm/api'));
+  const { href } = new URL('./index.mjs', loaderUrl('tsx/esm/api'));
   const script = `import('${href}').then(({ register }) => { register(); return import('${file.href}'); });`;
   return new Worker(script, { eval: true, workerData, transferList: [...transferList] });
 }
 
 /** @param module URL of the process's module, without the extension */
 export function startProcess(module: URL, options: ForkOptions): ChildProcess {
-  return fork(moduleFile(module), {
+  return fork(moduleUrl(module), {
     env: childEnvironment(),
     ...options,
-    execArgv: isSource ? ['--import', loader('tsx').href] : [],
+    execArgv: isSource ? ['--import', loaderUrl('tsx').href] : [],
   });
 }

@@ -36,10 +36,10 @@ function fileOf(path: string): string | undefined {
 }
 
 /** The modules, and the files they import, that have changed; empty if their earlier state is unknown. */
-export function changedSince(was: ModuleHashes | undefined, paths: readonly string[]): readonly string[] {
-  if (was === undefined || paths.length === 0) return [];
-  const now = hashModules(paths);
-  return Object.keys(now).filter((file) => was[file] !== now[file]);
+export function changesSince(before: ModuleHashes | undefined, paths: readonly string[]): readonly string[] {
+  if (before === undefined || paths.length === 0) return [];
+  const after = hashModules(paths);
+  return Object.keys(after).filter((file) => before[file] !== after[file]);
 }
 
 /** Files that differ between two states, or that only one of them contains. */

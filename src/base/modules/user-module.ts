@@ -51,7 +51,7 @@ export function requireRunnable(file: string, field: string): void {
  */
 export async function loadModule(path: string, kind: ModuleKind, field: string): Promise<UserModule> {
   const file = resolve(path);
-  const shape = `write export default { name: '…', create(options) { return … } }, or run policyloop init ${kind}`;
+  const shapeHint = `write export default { name: '…', create(options) { return … } }, or run policyloop init ${kind}`;
   if (!existsSync(file) || !statSync(file).isFile())
     throw new UserError({
       field,
@@ -65,8 +65,8 @@ export async function loadModule(path: string, kind: ModuleKind, field: string):
   try {
     exported = (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>;
   } catch (error) {
-    const place = error instanceof SyntaxError ? syntaxErrorIn(file) : errorLocation(file, error);
-    throw new UserError({ ...place, message: `can't be imported: ${messageOf(error)}` });
+    const location = error instanceof SyntaxError ? syntaxErrorIn(file) : errorLocation(file, error);
+    throw new UserError({ ...location, message: `can't be imported: ${messageOf(error)}` });
   }
   // Compilers write `exports.default` for `export default`.
   const compiled = isRecord(exported.default) && exported.default.__esModule === true;
@@ -74,7 +74,7 @@ export async function loadModule(path: string, kind: ModuleKind, field: string):
   if (!isRecord(record) || typeof record.create !== 'function') {
     const message =
       record === undefined ? 'has no default export' : 'the default export has no create function';
-    throw new UserError({ file, message, alternatives: Object.keys(exported), hint: shape });
+    throw new UserError({ file, message, alternatives: Object.keys(exported), hint: shapeHint });
   }
   const { name = basename(file, extname(file)), schema } = record;
   const create = record.create.bind(record) as (...given: readonly unknown[]) => unknown;
@@ -110,12 +110,12 @@ function syntaxErrorIn(file: string): Pick<Problem, 'file' | 'line'> {
 /** The file, with the line and column if the stack contains them. */
 export function errorLocation(file: string, error: unknown): Pick<Problem, 'file' | 'line' | 'column'> {
   const trace = String((error as Partial<Error> | undefined)?.stack ?? '');
-  const place = [pathToFileURL(file).href, file]
+  const position = [pathToFileURL(file).href, file]
     .map((name) => trace.split(name)[1])
     .map((rest) => /^(?:\?[^:\s]*)?:(\d+)(?::(\d+))?/.exec(rest ?? ''))
     .find((match) => match !== null);
-  if (place === undefined) return { file };
-  const [, line, column] = place;
+  if (position === undefined) return { file };
+  const [, line, column] = position;
   return { file, line: Number(line), ...(column !== undefined && { column: Number(column) }) };
 }
 

@@ -40,9 +40,9 @@ export function createGenerator(
 /** `count` distinct 32-bit seeds: words of `SeedSequence(seed, spawn_key=spawnKey).generate_state`. */
 export function deriveSeeds(seed: number, spawnKey: readonly number[], count: number): number[] {
   let seeds = new Set<number>();
-  for (let words = 0; seeds.size < count; ) {
-    words += count - seeds.size;
-    seeds = new Set(seedWords(seed, spawnKey, words));
+  for (let wordCount = 0; seeds.size < count; ) {
+    wordCount += count - seeds.size;
+    seeds = new Set(seedWords(seed, spawnKey, wordCount));
   }
   return [...seeds];
 }

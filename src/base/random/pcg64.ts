@@ -12,7 +12,7 @@ const initialHashB = 0x8b51f9dd;
 const multiplierB = 0x58f38ded;
 const mixLeft = 0xca01f9dd;
 const mixRight = 0x4973f715;
-const word = 2 ** 32;
+const twoTo32 = 2 ** 32;
 
 /**
  * The 32-bit words of `SeedSequence(entropy, spawn_key=spawnKey).generate_state(count)`. A larger `count`
@@ -48,8 +48,8 @@ function toWords(value: number | bigint, field: string): number[] {
   const words: number[] = [];
   if (value <= Number.MAX_SAFE_INTEGER) {
     const low = Number(value);
-    words.push(low % word);
-    if (low >= word) words.push(Math.floor(low / word));
+    words.push(low % twoTo32);
+    if (low >= twoTo32) words.push(Math.floor(low / twoTo32));
   } else {
     for (let rest = BigInt(value); rest > 0n; rest >>= 32n) words.push(Number(rest & 0xffffffffn));
   }
@@ -205,15 +205,15 @@ function highWord(a: number, b: number, low: number): number {
 // 52-bit magnitudes. Strip 0 is the base with the tail; strip i ≥ 1 spans 0 … x_i. The tail starts at x_255.
 
 export const tailStart = 3.6541528853610088;
-const strips = 256;
+const stripCount = 256;
 const scale = 2 ** 52;
 
 /** Width of each strip divided by 2^52, the number of magnitudes. */
-export const stripWidths = new Float64Array(strips);
+export const stripWidths = new Float64Array(stripCount);
 /** Magnitudes below this are under the curve at any height in the strip. */
-export const stripCores = new Float64Array(strips);
+export const stripCores = new Float64Array(stripCount);
 /** f(x_i), the height of the curve at the right end of strip i; 1 for strip 0. */
-export const stripHeights = new Float64Array(strips);
+export const stripHeights = new Float64Array(stripCount);
 
 /** Area of each strip. For the base, this is its rectangle plus the tail, √(π/2)·erfc(tailStart/√2). */
 const stripArea = 0.004928673233974653;
@@ -225,10 +225,10 @@ function fillTables(): void {
   stripWidths[0] = stripArea / tailHeight / scale;
   stripCores[0] = Math.floor(((tailStart * tailHeight) / stripArea) * scale);
   stripHeights[0] = 1;
-  stripWidths[strips - 1] = tailStart / scale;
-  stripHeights[strips - 1] = tailHeight;
+  stripWidths[stripCount - 1] = tailStart / scale;
+  stripHeights[stripCount - 1] = tailHeight;
   let x = tailStart;
-  for (let i = strips - 2; i >= 1; i--) {
+  for (let i = stripCount - 2; i >= 1; i--) {
     const outer = x;
     x = Math.sqrt(-2 * Math.log(stripArea / outer + stripHeights[i + 1]!));
     stripCores[i + 1] = Math.floor((x / outer) * scale);

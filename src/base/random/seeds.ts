@@ -15,7 +15,7 @@ export function warmupGenerator(seed: number): RandomGenerator {
 /** Episode seeds of an evaluation, all below 2^31; without `iteration`, the seeds that the whole run shares. */
 export function evaluationSeeds(seed: number, episodes: number, iteration?: number): readonly number[] {
   const key = iteration === undefined ? [streams.evaluation] : [streams.evaluation, iteration];
-  return lowerHalf(seed, key, episodes);
+  return distinctSeeds(seed, key, episodes);
 }
 
 /** Episode seeds of a confirmation stage, at least 2^31: disjoint from the seeds of evaluations and other stages. */
@@ -25,16 +25,16 @@ export function confirmationSeeds(
   episodes: number,
 ): readonly number[] {
   const offset = { selection: 2 ** 31, final: 2 ** 32, inspection: 2 ** 33 }[stage];
-  return lowerHalf(seed, [streams.confirmation], episodes).map((value) => value + offset);
+  return distinctSeeds(seed, [streams.confirmation], episodes).map((value) => value + offset);
 }
 
 /** Sampling seed of one model call, below 2^31. */
 export function callSeed(seed: number, iteration: number, candidate: number, attempt: number): number {
-  return lowerHalf(seed, [streams.model, iteration, candidate, attempt], 1)[0]!;
+  return distinctSeeds(seed, [streams.model, iteration, candidate, attempt], 1)[0]!;
 }
 
 /** `count` distinct seeds below 2^31. */
-function lowerHalf(seed: number, spawnKey: readonly number[], count: number): readonly number[] {
+function distinctSeeds(seed: number, spawnKey: readonly number[], count: number): readonly number[] {
   for (let drawn = count; ; drawn += count) {
     const seeds = [...new Set(deriveSeeds(seed, spawnKey, drawn).map((value) => value >>> 1))];
     if (seeds.length >= count) return seeds.slice(0, count);

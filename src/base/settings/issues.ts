@@ -13,7 +13,7 @@ import {
   valueAt,
   variantFor,
   variantsOf,
-  wordsOf,
+  literalsOf,
 } from './schema.js';
 
 export type Path = readonly PropertyKey[];
@@ -28,7 +28,7 @@ export interface FieldProblem {
 
 type Issue = z.core.$ZodIssue;
 
-const problemsOnScreen = 6;
+const maxShownProblems = 6;
 
 /** Maximum number of unknown keys to examine: each is compared with all known keys, and few fit on a screen. */
 const maxUnknownKeys = 100;
@@ -38,9 +38,9 @@ export function limitProblems(problems: readonly Problem[]): readonly Problem[] 
   const ordered = problems.toSorted(
     (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
   );
-  const more = ordered.length - problemsOnScreen;
+  const more = ordered.length - maxShownProblems;
   if (more <= 0) return ordered;
-  return [...ordered.slice(0, problemsOnScreen), { message: `further problems: ${more}` }];
+  return [...ordered.slice(0, maxShownProblems), { message: `further problems: ${more}` }];
 }
 
 /** The problems found by the schema, described in terms of the settings as written. */
@@ -55,7 +55,7 @@ export function schemaProblems(
 function problemsOf(issue: Issue, path: Path, root: SchemaNode, content: unknown): readonly FieldProblem[] {
   if (issue.code === 'unrecognized_keys') {
     const keys = issue.keys.slice(0, maxUnknownKeys);
-    return keys.map((key, index) => unknownKey([...path, key], root, content, index === 0));
+    return keys.map((key, index) => describeUnknownKey([...path, key], root, content, index === 0));
   }
   const node = nodeAt(root, path, content) ?? {};
   const value = valueAt(path, content);
@@ -71,67 +71,67 @@ function problemsOf(issue: Issue, path: Path, root: SchemaNode, content: unknown
   // the values of all variants.
   const isWrongWord = issue.code === 'invalid_union' && issue.discriminator !== undefined;
   const union = isWrongWord ? (nodeAt(root, path.slice(0, -1), content) ?? {}) : undefined;
-  const words = union && ({ type: 'string', enum: discriminatorValues(union) } as const);
-  return [wrongValue(path, words ?? node, value, issue)];
+  const discriminatorNode = union && ({ type: 'string', enum: discriminatorValues(union) } as const);
+  return [wrongValueProblem(path, discriminatorNode ?? node, value, issue)];
 }
 
 /**
  * Suggests the closest key of the same object, and other sections that have a key of this name.
  * @param listKeys true to list the object's keys, too
  */
-function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: boolean): FieldProblem {
+function describeUnknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: boolean): FieldProblem {
   const key = String(path.at(-1));
   const parentPath = path.slice(0, -1);
   const parent = nodeAt(root, parentPath, content);
   const variant = parent && variantFor(parent, valueAt(parentPath, content));
   const keys = keysOf(variant).filter((name) => name !== '$schema');
   const { properties } = variant ?? {};
-  const alias = keys.find((name) => properties?.[name]?.aliases?.some((one) => plain(one) === plain(key)));
-  const same = alias ?? keys.find((name) => plain(name) === plain(key));
-  const near = same ?? closestMatch(key, keys);
+  const alias = keys.find((name) => properties?.[name]?.aliases?.some((one) => slug(one) === slug(key)));
+  const exactKey = alias ?? keys.find((name) => slug(name) === slug(key));
+  const near = exactKey ?? closestMatch(key, keys);
   const meaning = alias === undefined ? '' : ` (${properties?.[alias]?.description})`;
   const field = fieldName(path);
-  const places = same === undefined ? placesOf(key, root).slice(0, 4) : [];
+  const places = exactKey === undefined ? pathsOfKey(key, root).slice(0, 4) : [];
   const own = places.find((place) => place.startsWith(`\`${field}\` (`));
   const candidates = [...(near === undefined ? [] : [`\`${near}\`${meaning}`]), ...places];
   const hint = own && { hint: `use this key only with ${own.slice(field.length + 4, -1)}` };
-  const meant = own === undefined && candidates.length > 0 && { near: orList(candidates) };
-  const more = { ...(listKeys && { alternatives: keys }), ...meant, ...hint };
-  return { path, target: 'key', problem: { field, message: 'unknown key', ...more } };
+  const suggestion = own === undefined && candidates.length > 0 && { near: orList(candidates) };
+  const suggestions = { ...(listKeys && { alternatives: keys }), ...suggestion, ...hint };
+  return { path, target: 'key', problem: { field, message: 'unknown key', ...suggestions } };
 }
 
 /** Describes an unknown key; undefined if the settings have it. */
 export function unknownKeyProblem(key: string, root: SchemaNode): Problem | undefined {
   const path = key.split('.');
   const node = path.reduce<SchemaNode | undefined>((at, part) => at && declaredChild(at, part), root);
-  return node === undefined ? unknownKey(path, root, {}, false).problem : undefined;
+  return node === undefined ? describeUnknownKey(path, root, {}, false).problem : undefined;
 }
 
 /** Lists where a key of this name exists: `evaluation.episodes`, `model.population (provider: cma-es or genetic)`. */
-function placesOf(key: string, root: SchemaNode): readonly string[] {
+function pathsOfKey(key: string, root: SchemaNode): readonly string[] {
   const search = (node: SchemaNode, path: string): readonly string[] => {
     const discriminator = discriminatorOf(node) ?? '';
     const variants = variantsOf(node);
-    const names = new Set(variants.flatMap(keysOf).filter((name) => plain(name) === plain(key)));
-    const here = [...names].map((name) => {
-      const having = variants.filter((variant) => keysOf(variant).includes(name));
-      const which = having.flatMap((variant) => variant.properties?.[discriminator]?.const ?? []);
-      const isRestricted = which.length > 0 && having.length < variants.length;
-      return `\`${path}${name}\`${isRestricted ? ` (${discriminator}: ${orList(which)})` : ''}`;
+    const names = new Set(variants.flatMap(keysOf).filter((name) => slug(name) === slug(key)));
+    const ownMatches = [...names].map((name) => {
+      const matchingVariants = variants.filter((variant) => keysOf(variant).includes(name));
+      const kinds = matchingVariants.flatMap((variant) => variant.properties?.[discriminator]?.const ?? []);
+      const isRestricted = kinds.length > 0 && matchingVariants.length < variants.length;
+      return `\`${path}${name}\`${isRestricted ? ` (${discriminator}: ${orList(kinds)})` : ''}`;
     });
-    const inner = variants.flatMap((variant) => Object.entries(variant.properties ?? {}));
-    return [...here, ...inner.flatMap(([name, child]) => search(child, `${path}${name}.`))];
+    const children = variants.flatMap((variant) => Object.entries(variant.properties ?? {}));
+    return [...ownMatches, ...children.flatMap(([name, child]) => search(child, `${path}${name}.`))];
   };
   return [...new Set(search(root, ''))];
 }
 
-function wrongValue(path: Path, node: SchemaNode, value: unknown, issue: Issue): FieldProblem {
+function wrongValueProblem(path: Path, node: SchemaNode, value: unknown, issue: Issue): FieldProblem {
   const field = path.length > 0 && { field: fieldName(path) };
-  const problem = { ...field, ...describeWrong(path, node, value, issue) };
+  const problem = { ...field, ...describeWrongValue(path, node, value, issue) };
   return { path, target: value === undefined || value === null ? 'key' : 'value', problem };
 }
 
-function describeWrong(path: Path, node: SchemaNode, value: unknown, issue: Issue): Problem {
+function describeWrongValue(path: Path, node: SchemaNode, value: unknown, issue: Issue): Problem {
   if (value === undefined) {
     const key = String(path.at(-1));
     const [example] = node.examples ?? [];
@@ -158,7 +158,7 @@ function describeWrong(path: Path, node: SchemaNode, value: unknown, issue: Issu
   // A union's own message says what to write.
   const isUnion = issue.code === 'invalid_union' || discriminatorOf(node) !== undefined;
   const own = isUnion && !issue.message.startsWith('Invalid') ? issue.message : undefined;
-  const near = own || typeof value === 'object' ? undefined : closestMatch(String(value), wordsOf(node));
+  const near = own || typeof value === 'object' ? undefined : closestMatch(String(value), literalsOf(node));
   const hint = own ?? (near === undefined ? hintFor(path, node, value) : undefined);
   return { message: `must be ${expectedText(node)}`, value, near, ...(hint !== undefined && { hint }) };
 }
@@ -177,7 +177,7 @@ function hintFor(path: Path, node: SchemaNode, value: unknown): string | undefin
   return isPlain && types.every((type) => type === 'string') ? `put it in quotes: "${value}"` : undefined;
 }
 
-const plain = (name: string): string => name.toLowerCase().replaceAll(/[-_]/g, '');
+const slug = (name: string): string => name.toLowerCase().replaceAll(/[-_]/g, '');
 
 /** A dotted path; keys that would garble the output are quoted. */
 export const fieldName = (path: Path): string => path.map((key) => printableText(String(key))).join('.');

@@ -47,7 +47,7 @@ export function applyOverrides(
   const overrides: Override[] = [];
   const problems: Problem[] = [];
   for (const text of texts) {
-    const parsed = parseOverride(text, kind.example, nameOf(text, kind.json));
+    const parsed = parseOverride(text, kind.example, overrideName(text, kind.json));
     if ('message' in parsed) problems.push(parsed);
     else {
       assign(changed, parsed, kind);
@@ -66,12 +66,12 @@ function parseOverride(
   example: string,
   name = `override ${printableText(text)}`,
 ): Override | Problem {
-  const equals = text.indexOf('=');
-  const path = text.slice(0, Math.max(0, equals)).trim().split('.');
-  if (equals < 0 || path.some((key) => key === '' || key === '__proto__')) {
+  const equalsIndex = text.indexOf('=');
+  const path = text.slice(0, Math.max(0, equalsIndex)).trim().split('.');
+  if (equalsIndex < 0 || path.some((key) => key === '' || key === '__proto__')) {
     return { file: name, message: "isn't of the form key=value", hint: `write, for example, ${example}` };
   }
-  const source = text.slice(equals + 1).trim();
+  const source = text.slice(equalsIndex + 1).trim();
   try {
     return { text, name, path, source, value: parseSource(source, name).content };
   } catch (error) {
@@ -82,7 +82,7 @@ function parseOverride(
   }
 }
 
-function nameOf(text: string, root: SchemaNode): string {
+function overrideName(text: string, root: SchemaNode): string {
   const [key = ''] = text.split('=', 1);
   const parts = key.trim().split('.');
   const node = parts.reduce<SchemaNode | undefined>((at, part) => at && declaredChild(at, part), root);
@@ -115,18 +115,18 @@ function dropForeignFields(
     const [section, key = ''] = [path.slice(0, -1), path.at(-1)];
     const node = nodeAt(json, section, changed);
     const [was, now] = [valueAt(section, content), valueAt(section, changed)];
-    const chooses = node !== undefined && discriminatorOf(node) === key;
-    if (!chooses || !isMapping(was) || !isMapping(now) || was[key] === now[key]) continue;
-    const rejected = schemaProblems(schema.safeParse(changed).error?.issues ?? [], json, changed)
+    const isDiscriminator = node !== undefined && discriminatorOf(node) === key;
+    if (!isDiscriminator || !isMapping(was) || !isMapping(now) || was[key] === now[key]) continue;
+    const rejectedKeys = schemaProblems(schema.safeParse(changed).error?.issues ?? [], json, changed)
       .filter((problem) => pathStartsWith(problem.path, section))
       .map((problem) => String(problem.path[section.length]));
     const isFromFile = (name: string) =>
       Object.hasOwn(was, name) && overrideOf([...section, name], overrides) === undefined;
-    const foreign = [...new Set(rejected)].filter(isFromFile);
-    if (foreign.length === 0) continue;
-    for (const name of foreign) delete now[name];
+    const foreignKeys = [...new Set(rejectedKeys)].filter(isFromFile);
+    if (foreignKeys.length === 0) continue;
+    for (const name of foreignKeys) delete now[name];
     notes.push(
-      `${text}: ignored ${foreign.map((name) => [...section, name].join('.')).join(', ')} from the file, because ${String(now[key])} doesn't accept ${foreign.length === 1 ? 'it' : 'them'}`,
+      `${text}: ignored ${foreignKeys.map((name) => [...section, name].join('.')).join(', ')} from the file, because ${String(now[key])} doesn't accept ${foreignKeys.length === 1 ? 'it' : 'them'}`,
     );
   }
   return notes;
@@ -143,15 +143,15 @@ function assign(content: Record<string, unknown>, { path, source, value }: Overr
     if (depth === path.length - 1) {
       const isPlain = typeof value === 'number' || typeof value === 'boolean';
       // A model called `123` is text, although YAML parses it as a number.
-      const typed = isPlain && node !== undefined && acceptsOnlyText(node) ? source : value;
-      set(holder, key, source === '' ? undefined : typed);
+      const newValue = isPlain && node !== undefined && acceptsOnlyText(node) ? source : value;
+      set(holder, key, source === '' ? undefined : newValue);
       return;
     }
     const current = valueAt([key], holder);
     const isHolder = isMapping(current) || Array.isArray(current);
     const isShort = current !== undefined && current !== null;
-    const long = isShort ? kind.longForm?.(path.slice(0, depth + 1), current) : undefined;
-    const inner: Holder = isHolder ? (current as Holder) : (long ?? {});
+    const longForm = isShort ? kind.longForm?.(path.slice(0, depth + 1), current) : undefined;
+    const inner: Holder = isHolder ? (current as Holder) : (longForm ?? {});
     set(holder, key, inner);
     holder = inner;
   }

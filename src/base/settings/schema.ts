@@ -93,18 +93,18 @@ export function discriminatorValues(node: SchemaNode): readonly string[] {
 
 /** The alternative that fits `value` best, by its type, discriminator or keys. */
 export function variantFor(node: SchemaNode, value: unknown): SchemaNode | undefined {
-  const fitting = variantsOf(node).filter((variant) => hasType(variant, value));
-  if (fitting.length <= 1 || !isMapping(value)) return fitting[0];
+  const fittingVariants = variantsOf(node).filter((variant) => hasType(variant, value));
+  if (fittingVariants.length <= 1 || !isMapping(value)) return fittingVariants[0];
   const discriminator = discriminatorOf(node);
   if (discriminator !== undefined) {
-    return fitting.find((variant) => variant.properties?.[discriminator]?.const === value[discriminator]);
+    return fittingVariants.find((variant) => variant.properties?.[discriminator]?.const === value[discriminator]);
   }
-  const likeness = (variant: SchemaNode) =>
-    Object.keys(value).reduce((sum, key) => sum + keyLikeness(key, keysOf(variant)), 0);
-  return fitting.reduce((best, variant) => (likeness(variant) > likeness(best) ? variant : best));
+  const similarity = (variant: SchemaNode) =>
+    Object.keys(value).reduce((sum, key) => sum + keySimilarity(key, keysOf(variant)), 0);
+  return fittingVariants.reduce((best, variant) => (similarity(variant) > similarity(best) ? variant : best));
 }
 
-function keyLikeness(key: string, keys: readonly string[]): number {
+function keySimilarity(key: string, keys: readonly string[]): number {
   if (keys.includes(key)) return 1;
   return closestMatch(key, keys) === undefined ? 0 : 0.5;
 }
@@ -112,7 +112,7 @@ function keyLikeness(key: string, keys: readonly string[]): number {
 /** The schema of `value[key]`, whether or not that value exists; undefined if the key isn't allowed. */
 function childOf(node: SchemaNode, value: unknown, key: string): SchemaNode | undefined {
   const variant = variantFor(node, value);
-  if (variant?.type === 'array') return itemOf(variant, key);
+  if (variant?.type === 'array') return itemSchema(variant, key);
   if (variant === undefined || variant.type !== 'object') return undefined;
   if (hasKey(variant, key)) return variant.properties?.[key];
   return typeof variant.additionalProperties === 'object' ? variant.additionalProperties : undefined;
@@ -121,25 +121,25 @@ function childOf(node: SchemaNode, value: unknown, key: string): SchemaNode | un
 /** The schema of a key or item in any variant of the node, because a later override may still select that variant. */
 export function declaredChild(node: SchemaNode, key: string): SchemaNode | undefined {
   const variants = variantsOf(node);
-  const having = variants.find((variant) => hasKey(variant, key));
-  if (having !== undefined) return having.properties?.[key];
+  const variantWithKey = variants.find((variant) => hasKey(variant, key));
+  if (variantWithKey !== undefined) return variantWithKey.properties?.[key];
   if (variants.some((variant) => variant.type === undefined)) return node;
-  const open = variants.find((variant) => typeof variant.additionalProperties === 'object');
-  if (open !== undefined) return open.additionalProperties as SchemaNode;
+  const openVariant = variants.find((variant) => typeof variant.additionalProperties === 'object');
+  if (openVariant !== undefined) return openVariant.additionalProperties as SchemaNode;
   const list = variants.find((variant) => variant.type === 'array');
-  return list && itemOf(list, key);
+  return list && itemSchema(list, key);
 }
 
-const itemOf = (list: SchemaNode, key: string) => list.prefixItems?.[Number(key)] ?? list.items;
+const itemSchema = (list: SchemaNode, key: string) => list.prefixItems?.[Number(key)] ?? list.items;
 
 /** Settings without the keys that the schema lacks. */
-export function knownPart(value: unknown, node: SchemaNode | undefined): unknown {
+export function pickKnown(value: unknown, node: SchemaNode | undefined): unknown {
   const variant = node && variantFor(node, value);
   if (variant === undefined) return value;
-  if (Array.isArray(value)) return value.map((item, i) => knownPart(item, itemOf(variant, String(i))));
+  if (Array.isArray(value)) return value.map((item, i) => pickKnown(item, itemSchema(variant, String(i))));
   if (!isMapping(value) || variant.additionalProperties !== false) return value;
   const known = Object.entries(value).filter(([key]) => hasKey(variant, key));
-  return Object.fromEntries(known.map(([key, inner]) => [key, knownPart(inner, variant.properties?.[key])]));
+  return Object.fromEntries(known.map(([key, inner]) => [key, pickKnown(inner, variant.properties?.[key])]));
 }
 
 export function nodeAt(
@@ -175,7 +175,7 @@ export function isMapping(value: unknown): value is Record<string, unknown> {
 }
 
 /** The fixed values that a node accepts: its literals and enumerations. */
-export function wordsOf(node: SchemaNode): readonly string[] {
+export function literalsOf(node: SchemaNode): readonly string[] {
   return variantsOf(node).flatMap(
     (variant) => variant.enum ?? (variant.const === undefined ? [] : [variant.const]),
   );
@@ -199,9 +199,9 @@ function expectationsOfVariant(node: SchemaNode): readonly string[] {
 function expectationOfType(node: SchemaNode): string {
   switch (node.type) {
     case 'integer':
-      return `a whole number${rangeOf(node)}`;
+      return `a whole number${rangeText(node)}`;
     case 'number':
-      return `a number${rangeOf(node)}`;
+      return `a number${rangeText(node)}`;
     case 'string':
       if (node.format === 'uri') return 'an http(s) URL';
       if (node.format === 'path') return 'a path';
@@ -221,7 +221,7 @@ function expectationOfType(node: SchemaNode): string {
   }
 }
 
-function rangeOf({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: SchemaNode): string {
+function rangeText({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: SchemaNode): string {
   if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`;
   const bounds = [
     minimum !== undefined && `of at least ${minimum}`,
@@ -250,7 +250,7 @@ function hasType(node: SchemaNode, value: unknown): boolean {
     case 'boolean':
       return typeof value === 'boolean';
     case 'string':
-      return typeof value === 'string' && (wordsOf(node).length === 0 || wordsOf(node).includes(value));
+      return typeof value === 'string' && (literalsOf(node).length === 0 || literalsOf(node).includes(value));
     default:
       return true;
   }

@@ -7,7 +7,7 @@ import { applyOverrides, type OverrideResult, overrideOf, pathStartsWith } from 
 import {
   declaredChild,
   isMapping,
-  knownPart,
+  pickKnown,
   type SchemaNode,
   type SettingsKind,
   valueAt,
@@ -43,22 +43,22 @@ export function overlay(
   { content, isBundled, place }: SettingsSource,
   texts: readonly string[],
 ): Settings {
-  const overridden = applyOverrides(content, texts, kind);
-  const { overrides } = overridden;
+  const overrideResult = applyOverrides(content, texts, kind);
+  const { overrides } = overrideResult;
   const written = kind.expand?.(content) ?? content;
   // A short form in an override (`model.provider=./my-model.js`) sets other fields, too.
   const isFromOverride = (path: Path) =>
     overrides.some((override) => pathStartsWith(path, override.path)) ||
-    valueAt(path, written) !== valueAt(path, overridden.content);
+    valueAt(path, written) !== valueAt(path, overrideResult.content);
   const where: FieldLocator = (path, aim) => {
-    const section = path.slice(0, -1);
-    const isCreated = valueAt(section, content) === undefined;
-    const override = overrideOf(path, overrides) ?? (isCreated ? overrideOf(section, overrides) : undefined);
+    const parentPath = path.slice(0, -1);
+    const isCreated = valueAt(parentPath, content) === undefined;
+    const override = overrideOf(path, overrides) ?? (isCreated ? overrideOf(parentPath, overrides) : undefined);
     return override === undefined ? place(path, aim) : { file: override.name };
   };
   return {
-    ...overridden,
-    notes: isBundled ? [] : overridden.notes,
+    ...overrideResult,
+    notes: isBundled ? [] : overrideResult.notes,
     where,
     locate: (error) => new UserError(error.problems.map((problem) => locateProblem(problem, where))),
     absolute: (value, fileFolder, cwd) =>
@@ -77,7 +77,7 @@ function locateProblem(problem: Problem, where: FieldLocator): Problem {
 export const withoutUnknownKeys = <Source extends Pick<SettingsSource, 'content'>>(
   source: Source,
   { json }: Pick<SettingsKind<unknown>, 'json'>,
-): Source => ({ ...source, content: knownPart(source.content, json) });
+): Source => ({ ...source, content: pickKnown(source.content, json) });
 
 /**
  * Validates settings by their schema and fills in defaults.

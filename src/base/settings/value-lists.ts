@@ -29,19 +29,19 @@ const rangePattern = /^([+-]?\d+(?:\.\d+)?)\.\.([+-]?\d+(?:\.\d+)?)$/;
  * @param name used in error messages
  * @throws UserError for an invalid range, or wrong arguments of `uniform` or `loguniform`
  */
-export function valuesOf(text: string, name: string): ValueList | undefined {
+export function parseValues(text: string, name: string): ValueList | undefined {
   const only = text.trim();
   const [, word, inside = ''] = callPattern.exec(only) ?? [];
-  if (word === 'uniform' || word === 'loguniform') return drawn(word, inside.split(','), name);
+  if (word === 'uniform' || word === 'loguniform') return toDistribution(word, inside.split(','), name);
   const parts = splitItems(word === undefined ? only : inside).map((part) => part.trim());
   if (word === undefined && parts.length === 1 && !rangePattern.test(only)) return undefined;
   return {
     kind: 'list',
-    items: parts.flatMap((part) => (rangePattern.test(part) ? numbersOf(part, name) : [part])),
+    items: parts.flatMap((part) => (rangePattern.test(part) ? expandRange(part, name) : [part])),
   };
 }
 
-function numbersOf(part: string, name: string): readonly string[] {
+function expandRange(part: string, name: string): readonly string[] {
   const [from, to] = rangePattern.exec(part)!.slice(1).map(Number) as [number, number];
   const fits = Number.isSafeInteger(from) && Number.isSafeInteger(to) && from <= to && to - from < maxValues;
   if (fits) return Array.from({ length: to - from + 1 }, (_, i) => String(from + i));
@@ -52,7 +52,7 @@ function numbersOf(part: string, name: string): readonly string[] {
   });
 }
 
-function drawn(kind: 'uniform' | 'loguniform', parts: readonly string[], name: string): ValueList {
+function toDistribution(kind: 'uniform' | 'loguniform', parts: readonly string[], name: string): ValueList {
   const [low = Number.NaN, high = Number.NaN, ...more] = parts.map((part) =>
     part.trim() === '' ? Number.NaN : Number(part),
   );

@@ -13,7 +13,7 @@ import { type Problem, UserError } from '../errors.js';
 import { isDeeperThan } from '../files/json-depth.js';
 import { limitProblems, type Path, printableText } from './issues.js';
 
-interface SourcePlace {
+interface SourceLocation {
   readonly file: string;
   readonly line: number;
   readonly column: number;
@@ -23,7 +23,7 @@ interface SourcePlace {
 export interface ConfigSource {
   readonly content: unknown;
   /** The location of a field's key or value, or of the nearest enclosing field if the file lacks this one. */
-  place(path: Path, aim: 'key' | 'value'): SourcePlace;
+  place(path: Path, aim: 'key' | 'value'): SourceLocation;
 }
 
 /** Maximum number of characters. */
@@ -54,7 +54,7 @@ export function parseSource(text: string, file: string, version: '1.1' | '1.2' =
       logLevel: 'error',
     }),
   );
-  const placeOf = (offset: number): SourcePlace => {
+  const locationOf = (offset: number): SourceLocation => {
     const { line, col } = lines.linePos(offset);
     return { file, line: Math.max(1, line), column: Math.max(1, col) };
   };
@@ -68,7 +68,7 @@ export function parseSource(text: string, file: string, version: '1.1' | '1.2' =
   if (errors.size > 0) {
     const problems = [...errors.values()].toReversed();
     throw new UserError(
-      limitProblems(problems.map((error) => ({ ...placeOf(error.pos[0]), ...syntaxProblem(error, text) }))),
+      limitProblems(problems.map((error) => ({ ...locationOf(error.pos[0]), ...syntaxProblem(error, text) }))),
     );
   }
   const content: unknown = withUserErrors(file, () => document.toJS());
@@ -80,7 +80,7 @@ export function parseSource(text: string, file: string, version: '1.1' | '1.2' =
     )
   )
     throw new UserError({ file, message: `is nested more than ${maxDepth} levels deep` });
-  return { content, place: (path, aim) => placeOf(offsetOf(document, path, aim)) };
+  return { content, place: (path, aim) => locationOf(offsetOf(document, path, aim)) };
 }
 
 const tooDeepMessage = 'the YAML is nested too deeply';
@@ -124,19 +124,19 @@ function syntaxProblem({ code, message, pos }: YAMLError, text: string): Problem
 /** Offset of the key or value at a path, or of the deepest existing field on the path. */
 function offsetOf(document: Document.Parsed, path: Path, aim: 'key' | 'value'): number {
   let node: unknown = document.contents;
-  let [depth, key] = [0, startOf(node) ?? 0];
+  let [depth, key] = [0, startOffset(node) ?? 0];
   for (const name of path) {
     if (isAlias(node)) node = node.resolve(document);
     const pair = isMap(node) ? node.items.find((item) => keyText(item.key) === String(name)) : undefined;
     const item = isSeq(node) ? node.items[Number(name)] : undefined;
     if (pair === undefined && item === undefined) break;
-    key = startOf(pair?.key ?? item) ?? key;
+    key = startOffset(pair?.key ?? item) ?? key;
     node = pair === undefined ? item : pair.value;
     depth++;
   }
-  return depth < path.length || aim === 'key' ? key : (startOf(node) ?? key);
+  return depth < path.length || aim === 'key' ? key : (startOffset(node) ?? key);
 }
 
-const startOf = (node: unknown): number | undefined => (isNode(node) ? node.range?.[0] : undefined);
+const startOffset = (node: unknown): number | undefined => (isNode(node) ? node.range?.[0] : undefined);
 
 const keyText = (key: unknown): string => String((isScalar(key) ? key.value : key) ?? '');

@@ -2,16 +2,16 @@
 import htm from 'htm';
 import { type Content, Part } from './content.js';
 
-type Make = (
+type MakePart = (
   tag: string,
   props: Readonly<Record<string, Content>> | null,
   ...children: readonly Content[]
 ) => Content;
-type Template = (parts: TemplateStringsArray, ...contents: readonly Content[]) => Content;
+type TemplateTag = (parts: TemplateStringsArray, ...contents: readonly Content[]) => Content;
 
 /** Template tag for parts (https://github.com/developit/htm). Interpolated text isn't parsed; values may be parts. */
 // The types of htm don't describe its ES module.
-export const html: Template = (htm as unknown as { bind(make: Make): Template }).bind(
+export const html: TemplateTag = (htm as unknown as { bind(make: MakePart): TemplateTag }).bind(
   (tag, props, ...children) => new Part(tag, props, ...children),
 );
 

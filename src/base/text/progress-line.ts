@@ -11,7 +11,7 @@ interface ProgressLine {
   /** The most important first. */
   readonly figures: readonly string[];
   /** In milliseconds. */
-  readonly elapsed: number;
+  readonly elapsedMs: number;
   /** Example: `3 min left`; undefined if unknown. */
   readonly left?: string | undefined;
 }
@@ -20,27 +20,27 @@ const barWidth = 12;
 
 /** Fits the line into `width` columns: drops the elapsed time, later figures, the bar, all figures, and the label. */
 export function fitLine(
-  { share, label, count, figures, elapsed, left }: ProgressLine,
+  { share, label, count, figures, elapsedMs, left }: ProgressLine,
   width: number,
 ): string {
   const done = Math.round(barWidth * Math.min(1, Math.max(0, share)));
   const bar = `${'━'.repeat(done)}${'·'.repeat(barWidth - done)} `;
-  const seconds = Math.floor(elapsed / 1000);
-  const time = left === undefined ? [] : [left];
-  const whole = seconds === 0 ? time : [[formatDuration(1000 * seconds), ...time].join(', ')];
-  const named = `${label} ${count}`;
-  const fewer = figures.map((_, i) => figures.slice(0, figures.length - i));
+  const seconds = Math.floor(elapsedMs / 1000);
+  const timeLeft = left === undefined ? [] : [left];
+  const fullTime = seconds === 0 ? timeLeft : [[formatDuration(1000 * seconds), ...timeLeft].join(', ')];
+  const labelText = `${label} ${count}`;
+  const fewerFigures = figures.map((_, i) => figures.slice(0, figures.length - i));
   const lines = [
-    [bar + named, ...figures, ...whole],
-    ...fewer.map((texts) => [bar + named, ...texts, ...time]),
-    ...fewer.map((texts) => [named, ...texts, ...time]),
-    [named, ...time],
-    [count, ...time],
+    [bar + labelText, ...figures, ...fullTime],
+    ...fewerFigures.map((texts) => [bar + labelText, ...texts, ...timeLeft]),
+    ...fewerFigures.map((texts) => [labelText, ...texts, ...timeLeft]),
+    [labelText, ...timeLeft],
+    [count, ...timeLeft],
   ].map((parts) => parts.join('  '));
   return lines.find((line) => stringWidth(line) <= width) ?? truncateText(lines.at(-1)!, width);
 }
 
-const recentUpdates = 40;
+const recentUpdateCount = 40;
 
 /** The remaining time: as given with the last update, or estimated from the pace of recent updates. */
 export class TimeLeft {
@@ -53,7 +53,7 @@ export class TimeLeft {
 
   take(at: number, value: number, secondsLeft?: number): void {
     this.#given = secondsLeft;
-    this.#recent = [...this.#recent, { at, value }].slice(-recentUpdates - 1);
+    this.#recent = [...this.#recent, { at, value }].slice(-recentUpdateCount - 1);
   }
 
   /** Example: `3 min 20 s left`; undefined if there was no recent progress, or less than half a second is left. */
@@ -67,9 +67,9 @@ export class TimeLeft {
     const done = last.value - first.value;
     if (this.#given !== undefined) return 1000 * this.#given - (now - last.at);
     if (done <= 0) return 0;
-    const usual = (last.at - first.at) / (this.#recent.length - 1);
+    const usualMs = (last.at - first.at) / (this.#recent.length - 1);
     // If an update is overdue, the pace has slowed.
-    const overdue = Math.max(0, now - last.at - usual);
+    const overdue = Math.max(0, now - last.at - usualMs);
     return ((last.at - first.at + overdue) / done) * (total - last.value);
   }
 }

@@ -22,9 +22,9 @@ interface ProgressTask {
   /** Amount done at the start; default 0. */
   readonly value?: number;
   /** Minimum seconds between lines if there is no bar (default 10). The last value is always printed. */
-  readonly lineEvery?: number;
+  readonly lineSeconds?: number;
   /** Formats an amount of work; by default, as a whole number. */
-  readonly amount?: (value: number) => string;
+  readonly formatAmount?: (value: number) => string;
 }
 
 export interface Progress {
@@ -52,20 +52,20 @@ export interface Progress {
 type Context = Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds'>;
 
 export function createProgress({ json = false, quiet = false }: ProgressMode, context: Context): Progress {
-  const nothing = () => undefined;
+  const noop = () => undefined;
   if (!json && !quiet)
     return context.terminal === undefined
       ? new ProgressLines(context)
       : new ProgressBar(context.terminal as NodeJS.WriteStream, context.milliseconds);
   return {
-    emit: json ? (record) => context.print(JSON.stringify(record)) : nothing,
+    emit: json ? (record) => context.print(JSON.stringify(record)) : noop,
     alert: context.note,
-    keep: nothing,
-    say: nothing,
-    begin: nothing,
-    update: nothing,
-    pause: nothing,
-    close: nothing,
+    keep: noop,
+    say: noop,
+    begin: noop,
+    update: noop,
+    pause: noop,
+    close: noop,
   };
 }
 
@@ -108,15 +108,15 @@ class ProgressLines implements Progress {
 
   update(value: number, figures: readonly string[] = [], secondsLeft?: number) {
     if (this.#work === undefined) return;
-    const { label, total, lineEvery = 10, amount = formatCount } = this.#work;
+    const { label, total, lineSeconds = 10, formatAmount = formatCount } = this.#work;
     const now = this.#context.milliseconds();
     this.#left.take(now, value, secondsLeft);
     // A line about a pause doesn't delay the next figures.
-    if (value < total && now - this.#lastUpdate < 1000 * lineEvery) return;
+    if (value < total && now - this.#lastUpdate < 1000 * lineSeconds) return;
     this.#lastUpdate = now;
     this.#lastLine = now;
-    const left = this.#left.text(now, total) ?? [];
-    this.say([`${label} ${amount(value)}/${amount(total)}`, ...figures, left].flat().join('  '));
+    const timeLeft = this.#left.text(now, total) ?? [];
+    this.say([`${label} ${formatAmount(value)}/${formatAmount(total)}`, ...figures, timeLeft].flat().join('  '));
   }
 
   pause(text: string, forMs: number) {
@@ -171,12 +171,12 @@ class ProgressBar implements Progress {
   /** Usable columns: one stays free, because a cursor after the last column would move to the next line. */
   readonly #width = () => (this.#terminal.columns || 80) - 1;
 
-  begin({ label, total, value = 0, amount = formatCount }: ProgressTask) {
+  begin({ label, total, value = 0, formatAmount = formatCount }: ProgressTask) {
     this.close();
     this.#figures = [];
     this.#pause = [];
-    const began = this.#milliseconds();
-    this.#left = new TimeLeft(began, value);
+    const startMs = this.#milliseconds();
+    this.#left = new TimeLeft(startMs, value);
     this.#bars = new MultiBar({
       format: (_options, { value: now }) => {
         const time = this.#milliseconds();
@@ -184,9 +184,9 @@ class ProgressBar implements Progress {
           {
             share: total > 0 ? now / total : 1,
             label,
-            count: `${amount(now)}/${amount(total)}`,
+            count: `${formatAmount(now)}/${formatAmount(total)}`,
             figures: [...this.#pause, ...this.#figures],
-            elapsed: time - began,
+            elapsedMs: time - startMs,
             left: this.#left.text(time, total),
           },
           this.#width(),

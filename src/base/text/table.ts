@@ -41,25 +41,25 @@ interface Estimate {
   readonly interval: readonly [number, number] | null | undefined;
 }
 
-type More<Row> = Omit<Column<Row>, 'title' | 'kind' | 'cell'>;
+type Options<Row> = Omit<Column<Row>, 'title' | 'kind' | 'cell'>;
 type Title = string | false;
-type CellOf<Row> = Column<Row>['cell'];
+type GetCell<Row> = Column<Row>['cell'];
 
 /** A column of text; if the title is `false`, it appears only in CSV. */
-export const text = <Row>(title: Title, cell: CellOf<Row>, more: More<Row> = {}): Column<Row> => ({
+export const text = <Row>(title: Title, cell: GetCell<Row>, more: Options<Row> = {}): Column<Row> => ({
   ...(title !== false && { title }),
   cell,
   ...more,
 });
 
 /** A column of numbers, or of text such as `3 of 20` that is aligned like numbers. */
-export const number = <Row>(title: Title, cell: CellOf<Row>, more: More<Row> = {}): Column<Row> => ({
+export const number = <Row>(title: Title, cell: GetCell<Row>, more: Options<Row> = {}): Column<Row> => ({
   ...text(title, cell, more),
   kind: 'number',
 });
 
 /** A column of estimates, formatted as returns by default. */
-export const estimate = <Row>(title: Title, cell: CellOf<Row>, more: More<Row> = {}): Column<Row> => ({
+export const estimate = <Row>(title: Title, cell: GetCell<Row>, more: Options<Row> = {}): Column<Row> => ({
   format: formatReturn,
   ...text(title, cell, more),
   kind: 'estimate',
@@ -74,7 +74,7 @@ export const shareBar = <Row>(shareOf: (row: Row) => number): Column<Row> => ({
 });
 
 /** A column that appears only in CSV. */
-export const csvColumn = <Row>(name: string, cell: CellOf<Row>): Column<Row> => ({ name, cell });
+export const csvColumn = <Row>(name: string, cell: GetCell<Row>): Column<Row> => ({ name, cell });
 
 type Columns<Row> = readonly Column<Row>[];
 
@@ -146,7 +146,7 @@ export function pageTable<Row>(
       spoken: spoken ?? (c === 0 ? 'name' : 'value'),
     })),
     rows: rows.map((row, r) => {
-      const repeated = repetitions(shown, rows, r);
+      const repeated = repeatFlags(shown, rows, r);
       return shown.map((column, c) => ({
         ...pageCell(column, column.cell(row)),
         ...(repeated[c] && { isRepeated: true }),
@@ -156,7 +156,7 @@ export function pageTable<Row>(
   return new Part('data-table', { ...data });
 }
 
-function pageCell<Row>({ asText, format = formatNumber, kind, strong }: Shown<Row>, cell: Cell): TableCell {
+function pageCell<Row>({ asText, format = formatNumber, kind, strong }: ShownColumn<Row>, cell: Cell): TableCell {
   if (typeof cell === 'object' && cell !== null && 'text' in cell) return { ...cell, strong };
   const text = cellText(cell, asText);
   return {
@@ -181,7 +181,7 @@ function shownColumns<Row>(columns: Columns<Row>, rows: readonly Row[]) {
     }));
 }
 
-type Shown<Row> = ReturnType<typeof shownColumns<Row>>[number];
+type ShownColumn<Row> = ReturnType<typeof shownColumns<Row>>[number];
 
 function numberIn(cell: Cell): number | undefined {
   if (typeof cell === 'object' && cell !== null && 'value' in cell) return cell.value;
@@ -198,7 +198,7 @@ function readableTable<Row>(
   const shown = shownColumns(columns, rows);
   const isEstimate = ({ kind }: Column<Row>) => kind === 'estimate';
   const lines = rows.map((row, r) => {
-    const repeated = repetitions(shown, rows, r);
+    const repeated = repeatFlags(shown, rows, r);
     return shown.flatMap((column, c) => {
       const cell = column.cell(row);
       const isCode = typeof cell === 'object' && cell !== null && 'text' in cell && cell.code === true;
@@ -231,8 +231,8 @@ const intervalOf = (cell: Cell) =>
   typeof cell === 'object' && cell !== null && 'value' in cell ? cell.interval : null;
 
 /** Per column: true if it is grouped, and the row above has the same text in it and in all earlier grouped columns. */
-function repetitions<Row>(
-  columns: readonly Shown<Row>[],
+function repeatFlags<Row>(
+  columns: readonly ShownColumn<Row>[],
   rows: readonly Row[],
   r: number,
 ): readonly boolean[] {

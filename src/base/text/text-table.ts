@@ -22,16 +22,16 @@ const minWidth = 14;
  * continue below in further blocks, each starting with the first column, which identifies the row.
  */
 export function fitTable(table: TextTable, width: number): string {
-  const natural = table.titles.map((_, c) =>
+  const naturalWidths = table.titles.map((_, c) =>
     maxWidth([table.titles[c]!, ...table.lines.map((line) => line[c]!)]),
   );
-  const least = table.titles.map((title, c) => {
-    if (!table.rightAligned[c]) return Math.min(natural[c]!, Math.max(minWidth, maxWidth(title.split(' '))));
+  const leastWidths = table.titles.map((title, c) => {
+    if (!table.rightAligned[c]) return Math.min(naturalWidths[c]!, Math.max(minWidth, maxWidth(title.split(' '))));
     return maxWidth([...title.split(' '), ...table.lines.map((line) => line[c]!)]);
   });
-  const blocks = [...blocksOf(table.mergedWithNext, least, width)];
+  const blocks = [...blocksOf(table.mergedWithNext, leastWidths, width)];
   return blocks
-    .map((block) => drawBlock(table, block, shrinkColumns(block, natural, least, width)))
+    .map((block) => drawBlock(table, block, shrinkColumns(block, naturalWidths, leastWidths, width)))
     .join(blocks.length > 1 ? '\n\n' : '\n');
 }
 
@@ -81,7 +81,7 @@ function drawBlock(
   block: readonly number[],
   widths: readonly number[],
 ): string {
-  const row = (texts: readonly string[]): readonly string[] => {
+  const rowLines = (texts: readonly string[]): readonly string[] => {
     const cells = block.map((c) => wrapText(texts[c]!, widths[c]!));
     const height = cells.reduce((most, { length }) => Math.max(most, length), 0);
     return Array.from({ length: height }, (_, i) =>
@@ -91,5 +91,5 @@ function drawBlock(
         .trimEnd(),
     );
   };
-  return [...row(titles).map((line) => styleText('dim', line)), ...lines.flatMap(row)].join('\n');
+  return [...rowLines(titles).map((line) => styleText('dim', line)), ...lines.flatMap(rowLines)].join('\n');
 }

@@ -29,7 +29,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   const directory = modelDirectory(args.directory ?? embeddedModel, context.cwd);
   if (isAdapter(directory)) {
     const base = args.base === undefined ? undefined : modelDirectory(args.base, context.cwd, '--base');
-    return explain(adapterSummary(directory, base, context.cwd, ignored), adapterRows, args.json, context);
+    return printFacts(adapterSummary(directory, base, context.cwd, ignored), adapterRows, args.json, context);
   }
   if (args.base !== undefined)
     throw new UserError({
@@ -40,21 +40,21 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
     });
   const { modelRows, modelSummary } = await import('../../models/local/summary/model-summary.js');
   const facts = modelSummary(directory, ignored, args.directory);
-  return explain(facts, modelRows, args.json, context);
+  return printFacts(facts, modelRows, args.json, context);
 }
 
 /** Prints the summary. @returns 0, or the exit code for failure if there are problems */
-function explain<Facts extends { readonly directory: string; readonly problems: readonly Problem[] }>(
+function printFacts<Facts extends { readonly directory: string; readonly problems: readonly Problem[] }>(
   facts: Facts,
   rowsOf: (facts: Facts) => readonly (readonly [string, string])[],
   json: boolean,
   context: CommandContext,
 ): number {
-  context.print(json ? JSON.stringify(facts) : pageText(facts, rowsOf(facts)));
+  context.print(json ? JSON.stringify(facts) : summaryText(facts, rowsOf(facts)));
   return facts.problems.length === 0 ? 0 : exitCodes.failure;
 }
 
-function pageText(
+function summaryText(
   { directory, problems }: { readonly directory: string; readonly problems: readonly Problem[] },
   rows: readonly (readonly [string, string])[],
 ): string {

@@ -38,17 +38,17 @@ export async function execute(
   const { exportEventFiles, exportRuns, selectRuns } = await import('../../runs/tables/export.js');
   const { exportedRuns } = await import('../../view/run-data.js');
   const { exportCharts } = await import('../../view/pages.js');
-  const places = { cwd, runsDir: args.runsDir };
+  const folders = { cwd, runsDir: args.runsDir };
   const out = resolve(cwd, args.out);
   const areCurves = format === 'tensorboard' && charts === undefined;
-  const tables = () => {
-    const runs = exportedRuns(selectRuns(args.runs, places));
+  const exportTables = () => {
+    const runs = exportedRuns(selectRuns(args.runs, folders));
     return format === 'tensorboard' ? exportEventFiles(runs, out) : exportRuns(runs, format, out);
   };
   const written =
     charts === undefined
-      ? await tables()
-      : await exportCharts(args.runs, places, resolve(cwd, charts), pages);
+      ? await exportTables()
+      : await exportCharts(args.runs, folders, resolve(cwd, charts), pages);
   const shown = written.map((one) => ({ ...one, file: shownPath(one.file, cwd) }));
   const textOf = (one: (typeof shown)[number]) =>
     'chart' in one ? one.chart : 'rows' in one ? plural(one.rows, 'row') : plural(one.values, 'value');

@@ -3,15 +3,15 @@ import { UserError } from '../../base/errors.js';
 import { type ForeignConfig, keyValue } from './draft.js';
 
 /** A key that sets the number of bins, if there is one, and the bounds. */
-type Dimension = readonly [key: string | undefined, low: number, high: number];
+type BinDimension = readonly [key: string | undefined, low: number, high: number];
 
-const mountainCar: readonly Dimension[] = [
+const mountainCar: readonly BinDimension[] = [
   ['num_position_bins', -1.2, 0.6],
   ['num_velocity_bins', -0.07, 0.07],
 ];
 
 /** Bounds of the observations: from Gymnasium, from the values at which episodes end, or typical values. */
-const observationBins: Readonly<Record<string, readonly Dimension[]>> = {
+const observationBins: Readonly<Record<string, readonly BinDimension[]>> = {
   CartPole: [
     ['num_position_bins', -2.4, 2.4],
     ['num_velocity_bins', -3, 3],
@@ -64,11 +64,11 @@ export function binsOf(foreign: ForeignConfig, id: string) {
   const states = keyValue(foreign, 'states');
   const lists: readonly unknown[] = Array.isArray(states) && states.every(Array.isArray) ? states : [];
   // `states` contains a list for every dimension, or only for dimensions whose key is set.
-  const divided = dimensions.filter(([key]) => key !== undefined && keyValue(foreign, key) !== undefined);
-  const listed = lists.length === dimensions.length ? dimensions : divided;
+  const dividedDimensions = dimensions.filter(([key]) => key !== undefined && keyValue(foreign, key) !== undefined);
+  const listedDimensions = lists.length === dimensions.length ? dimensions : dividedDimensions;
   const bins = dimensions.map((dimension) => {
     const [key, low, high] = dimension;
-    const list = lists[listed.indexOf(dimension)];
+    const list = lists[listedDimensions.indexOf(dimension)];
     const count = (key && keyValue(foreign, key)) ?? (Array.isArray(list) ? list.length : 1);
     return { low, high, bins: count };
   });
@@ -79,7 +79,7 @@ export function binsOf(foreign: ForeignConfig, id: string) {
       value: states,
       hint: 'list values for all dimensions in states, or remove states and continuous for a linear policy',
     });
-  return { bins, keys: divided.length > 0 ? divided.flatMap(([key]) => key ?? []) : ['states'] };
+  return { bins, keys: dividedDimensions.length > 0 ? dividedDimensions.flatMap(([key]) => key ?? []) : ['states'] };
 }
 
 /**

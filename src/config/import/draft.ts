@@ -17,21 +17,21 @@ export type ImportNote = {
 export type ConfigFields = Readonly<Record<string, unknown>>;
 
 /** Our config under construction, with notes on the origin of its fields. */
-export interface Draft {
+export interface ImportDraft {
   readonly foreign: ForeignConfig;
   readonly config: Record<string, unknown>;
   readonly notes: ImportNote[];
 }
 
 /** Sets fields and notes that they mean the same as `key` or, if there is a `reason`, why they differ from it. */
-export function carry(draft: Draft, key: string, fields: ConfigFields = {}, reason?: string): void {
+export function carry(draft: ImportDraft, key: string, fields: ConfigFields = {}, reason?: string): void {
   const to = assign(draft, fields);
   draft.notes.push(
     reason === undefined ? { kind: 'carried', key, to } : { kind: 'changed', key, to, reason },
   );
 }
 
-export function drop(draft: Draft, key: string, reason: string): void {
+export function drop(draft: ImportDraft, key: string, reason: string): void {
   draft.notes.push({ kind: 'dropped', key, reason });
 }
 
@@ -44,25 +44,25 @@ export function keyValue(foreign: ForeignConfig, key: string): unknown {
 export const isTrue = (value: unknown): boolean => value === true || value === 'True' || value === 'true';
 
 /** Sets fields without a note; returns their paths. */
-export function assign({ config }: Draft, fields: ConfigFields): string[] {
-  const set = Object.entries(fields).filter(([, value]) => value !== undefined);
-  for (const [path, value] of set) {
+export function assign({ config }: ImportDraft, fields: ConfigFields): string[] {
+  const setFields = Object.entries(fields).filter(([, value]) => value !== undefined);
+  for (const [path, value] of setFields) {
     const keys = path.split('.');
     const last = keys.pop()!;
     let holder = config;
     for (const key of keys) {
-      const held = Object.hasOwn(holder, key) ? holder[key] : undefined;
-      const inner = isMapping(held) ? held : {};
+      const child = Object.hasOwn(holder, key) ? holder[key] : undefined;
+      const inner = isMapping(child) ? child : {};
       holder[key] = inner;
       holder = inner;
     }
     holder[last] = value;
   }
-  return set.map(([path]) => path);
+  return setFields.map(([path]) => path);
 }
 
 /** Copies the values of their keys to the given paths; skips keys without a value. */
-export function carryAll(draft: Draft, paths: Readonly<Record<string, string>>): void {
+export function carryAll(draft: ImportDraft, paths: Readonly<Record<string, string>>): void {
   for (const [key, path] of Object.entries(paths)) {
     const value = keyValue(draft.foreign, key);
     if (value !== undefined) carry(draft, key, { [path]: value });
@@ -72,18 +72,18 @@ export function carryAll(draft: Draft, paths: Readonly<Record<string, string>>):
 /** A token budget that no history reaches, because their prompts show the whole buffer. */
 export const wholeHistory = { 'memory.tokens': 10_000_000 };
 
-export const templateOf = ({ foreign }: Draft): string =>
+export const templateOf = ({ foreign }: ImportDraft): string =>
   String(keyValue(foreign, 'llm_si_template_name') ?? '');
 
 /** Names the run after the last part of the log directory. */
-export function setName(draft: Draft): void {
+export function setName(draft: ImportDraft): void {
   const parts = String(keyValue(draft.foreign, 'logdir') ?? '').split(/[\\/]/);
   const name = plainName(parts.findLast((part) => part !== '') ?? '', '');
   if (name !== '') carry(draft, 'logdir', { name }, 'its last part becomes the name; runs are in --runs-dir');
 }
 
 /** Replaces their Jinja templates with one of our prompt sets. */
-export function setPrompts(draft: Draft, set: 'numeric' | 'semantic'): void {
+export function setPrompts(draft: ImportDraft, set: 'numeric' | 'semantic'): void {
   const template = templateOf(draft);
   const isAbsent = template === 'num_optim_semantics.j2';
   const reason = isAbsent ? `${template} does not exist; the set ${set} replaces the templates` : undefined;

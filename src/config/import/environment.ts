@@ -2,7 +2,7 @@ import { UserError, unlessRejected } from '../../base/errors.js';
 import { isMapping } from '../../base/settings/schema.js';
 import { environmentIds, environmentInfo, isRemoteId } from '../../environments/catalogue/open.js';
 import { replacementFor } from '../../environments/catalogue/versions.js';
-import { carry, type Draft, drop, type ForeignConfig, isTrue, keyValue } from './draft.js';
+import { carry, type ImportDraft, drop, type ForeignConfig, isTrue, keyValue } from './draft.js';
 
 export interface EnvironmentChoice {
   readonly id: string;
@@ -23,9 +23,9 @@ export function chooseEnvironment(foreign: ForeignConfig, chosenId?: string): En
       value: written,
       hint: 'set it to the id of an environment, e.g. CartPole-v1',
     });
-  const named = typeof written === 'string' ? resolveId(written) : undefined;
-  if (chosenId === undefined) return named ?? rejectEnvironment(String(written));
-  if (named !== undefined && (named.id === chosenId || isRemoteId(named.id))) return named;
+  const choice = typeof written === 'string' ? resolveId(written) : undefined;
+  if (chosenId === undefined) return choice ?? rejectEnvironment(String(written));
+  if (choice !== undefined && (choice.id === chosenId || isRemoteId(choice.id))) return choice;
   const task = String(keyValue(foreign, 'task'));
   return { id: chosenId, reason: `task ${task} always uses ${chosenId} in the original` };
 }
@@ -41,9 +41,9 @@ function resolveId(id: string): EnvironmentChoice | undefined {
   const bare = id.slice(id.indexOf(':') + 1).toLowerCase();
   const ids = environmentIds();
   const all = ids.flatMap((one) => [one, ...environmentInfo(one).aliases]);
-  const spelled = all.find((one) => one.toLowerCase() === bare);
-  if (spelled !== undefined)
-    return { id: environmentInfo(spelled).id, reason: `the correct spelling of ${id} is ${spelled}` };
+  const correctName = all.find((one) => one.toLowerCase() === bare);
+  if (correctName !== undefined)
+    return { id: environmentInfo(correctName).id, reason: `the correct spelling of ${id} is ${correctName}` };
   // As in Gymnasium, an id without a version means the newest one.
   const newest = ids.findLast((one) => one.replace(/-v\d+$/, '').toLowerCase() === bare);
   return newest === undefined ? undefined : { id: newest, reason: `${newest} is the newest version here` };
@@ -68,7 +68,7 @@ function rejectEnvironment(value: string): never {
 }
 
 /** Imports options of the environment: `env_kwargs`, and `is_slippery` and `grid_size` outside it. */
-export function importOptions(draft: Draft, id: string): void {
+export function importOptions(draft: ImportDraft, id: string): void {
   const { foreign } = draft;
   const options = keyValue(foreign, 'env_kwargs') ?? {};
   if (!isMapping(options)) carry(draft, 'env_kwargs', { 'environment.options': options });
@@ -89,5 +89,5 @@ export function importOptions(draft: Draft, id: string): void {
 export const observesStates = (id: string): boolean =>
   /^(FrozenLake|CliffWalking|Taxi|Blackjack|Nim|maze)/.test(id);
 
-export const importEnvironment = (draft: Draft, { id, reason }: EnvironmentChoice): void =>
+export const importEnvironment = (draft: ImportDraft, { id, reason }: EnvironmentChoice): void =>
   carry(draft, 'gym_env_name', { 'environment.id': id }, reason);

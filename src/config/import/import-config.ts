@@ -3,7 +3,7 @@
 import { Document } from 'yaml';
 import { closestMatch, UserError } from '../../base/errors.js';
 import { isMapping } from '../../base/settings/schema.js';
-import { carry, type Draft, drop, type ForeignConfig, type ImportNote, keyValue } from './draft.js';
+import { carry, type ImportDraft, drop, type ForeignConfig, type ImportNote, keyValue } from './draft.js';
 import { finetuneKeys, importFinetune, runnerOf } from './llm-rl-finetune.js';
 import { importProps, propsKeys } from './props.js';
 
@@ -26,7 +26,7 @@ export function isForeignConfig(content: unknown): content is ForeignConfig {
  */
 export function importConfig(foreign: ForeignConfig): ImportedConfig {
   const isFinetune = isForFinetune(foreign);
-  const draft: Draft = { foreign, config: {}, notes: [] };
+  const draft: ImportDraft = { foreign, config: {}, notes: [] };
   (isFinetune ? importFinetune : importProps)(draft);
   const known: readonly string[] = isFinetune ? finetuneKeys : propsKeys;
   const noted = new Set(draft.notes.map(({ key }) => key.split('.')[0]));
@@ -35,8 +35,8 @@ export function importConfig(foreign: ForeignConfig): ImportedConfig {
     if (known.includes(key) && keyValue(foreign, key) === undefined) carry(draft, key);
     else {
       const near = closestMatch(key, known);
-      const unknown = `unknown key${near === undefined ? '' : `; did you mean ${near}?`}`;
-      drop(draft, key, known.includes(key) ? 'has no equivalent here' : unknown);
+      const unknownText = `unknown key${near === undefined ? '' : `; did you mean ${near}?`}`;
+      drop(draft, key, known.includes(key) ? 'has no equivalent here' : unknownText);
     }
   }
   return { program: isFinetune ? 'LLM-RL-finetune' : 'ProPS', config: draft.config, notes: draft.notes };
@@ -57,9 +57,9 @@ function isForFinetune(foreign: ForeignConfig): boolean {
       message: "exists only in a branch of LLM-RL-finetune, whose configs can't be imported",
       hint: 'write a similar policyloop config yourself, starting from a bundled one',
     });
-  const own = (keys: readonly string[], others: readonly string[]) =>
+  const ownKeyCount = (keys: readonly string[], others: readonly string[]) =>
     Object.keys(foreign).filter((key) => keys.includes(key) && !others.includes(key)).length;
-  return own(finetuneKeys, propsKeys) > own(propsKeys, finetuneKeys);
+  return ownKeyCount(finetuneKeys, propsKeys) > ownKeyCount(propsKeys, finetuneKeys);
 }
 
 /** The imported key whose target path shares the most leading keys with `path`; undefined if none shares any. */
@@ -70,9 +70,9 @@ export function originOf(notes: readonly ImportNote[], path: readonly PropertyKe
     if (note.kind === 'dropped') continue;
     for (const to of note.to) {
       const keys = to.split('.');
-      const differ = keys.findIndex((key, i) => key !== String(path[i]));
-      const shared = differ < 0 ? keys.length : differ;
-      if (shared > most) [origin, most] = [note.key, shared];
+      const differIndex = keys.findIndex((key, i) => key !== String(path[i]));
+      const sharedCount = differIndex < 0 ? keys.length : differIndex;
+      if (sharedCount > most) [origin, most] = [note.key, sharedCount];
     }
   }
   return origin;

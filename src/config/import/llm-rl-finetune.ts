@@ -5,7 +5,7 @@ import {
   assign,
   carry,
   carryAll,
-  type Draft,
+  type ImportDraft,
   isTrue,
   keyValue,
   setName,
@@ -25,7 +25,7 @@ export const finetuneKeys: readonly string[] = [
   ...'optimum record_video use_replay_buffer title reset_llm_conversation print_episode max_limit'.split(' '),
 ];
 
-export function importFinetune(draft: Draft): void {
+export function importFinetune(draft: ImportDraft): void {
   const { foreign } = draft;
   const runner = runnerOf(keyValue(foreign, 'task'));
   const environment = chooseEnvironment(foreign, runner?.environment);
@@ -34,7 +34,7 @@ export function importFinetune(draft: Draft): void {
   importOptions(draft, environment.id);
   importModel(draft);
   setName(draft);
-  const prompts = promptsOf(templateOf(draft)) ?? 'semantic';
+  const prompts = promptSetOf(templateOf(draft)) ?? 'semantic';
   assign(draft, { 'prompts.set': prompts, 'warmup.policies': 1 });
   setPrompts(draft, prompts);
   // Their linear policies have a bias; their tables have a value for every state and action.
@@ -70,7 +70,7 @@ export function importFinetune(draft: Draft): void {
   importMemory(draft);
 }
 
-function policyKind({ foreign }: Draft, environment: string): 'linear' | 'q-table' {
+function policyKind({ foreign }: ImportDraft, environment: string): 'linear' | 'q-table' {
   if (observesStates(environment)) return 'q-table';
   const continuous = keyValue(foreign, 'continuous');
   const isTable = continuous === undefined ? Array.isArray(keyValue(foreign, 'states')) : !isTrue(continuous);
@@ -78,24 +78,24 @@ function policyKind({ foreign }: Draft, environment: string): 'linear' | 'q-tabl
 }
 
 /** The prompt set that a template's name suggests, if any; `semantic` takes precedence over `numeric`. */
-function promptsOf(template: string): 'numeric' | 'semantic' | undefined {
+function promptSetOf(template: string): 'numeric' | 'semantic' | undefined {
   if (/semantic/i.test(template)) return 'semantic';
   return /numeric|num_optim/i.test(template) ? 'numeric' : undefined;
 }
 
 /** Divides continuous observations and actions into the bins of a table. */
-function importTable(draft: Draft, id: string): void {
-  const observed = binsOf(draft.foreign, id);
+function importTable(draft: ImportDraft, id: string): void {
+  const observationBins = binsOf(draft.foreign, id);
   const reason = 'bins of equal width, numbered from 0; the original leaves one bin unused';
-  for (const key of observed?.keys ?? []) carry(draft, key, { 'policy.discretize': observed!.bins }, reason);
-  const acted = actionsOf(draft.foreign, id);
-  if (acted !== undefined) carry(draft, acted.key, { 'policy.actions': acted.actions });
+  for (const key of observationBins?.keys ?? []) carry(draft, key, { 'policy.discretize': observationBins!.bins }, reason);
+  const actionSetting = actionsOf(draft.foreign, id);
+  if (actionSetting !== undefined) carry(draft, actionSetting.key, { 'policy.actions': actionSetting.actions });
 }
 
 /** New templates show the last `max_traj_length` evaluations, older ones the last `max_traj_count` episodes. */
-function importMemory(draft: Draft): void {
+function importMemory(draft: ImportDraft): void {
   const { foreign } = draft;
-  const isOlder = templateOf(draft) !== '' && promptsOf(templateOf(draft)) === undefined;
+  const isOlder = templateOf(draft) !== '' && promptSetOf(templateOf(draft)) === undefined;
   const use = keyValue(foreign, 'use_replay_buffer');
   if (use !== undefined && !isTrue(use)) {
     carry(draft, 'use_replay_buffer', { memory: 'none' }, 'the prompt shows no evaluations');
@@ -104,13 +104,13 @@ function importMemory(draft: Draft): void {
   const key = isOlder ? 'max_traj_count' : 'max_traj_length';
   const recent = keyValue(foreign, key);
   if (recent === undefined) return;
-  const shown = {
+  const memorySettings = {
     'memory.recent': recent,
     ...(isOlder && { 'memory.trajectories': 'rows' }),
     ...wholeHistory,
   };
   const reason = 'the prompt shows this many of the latest evaluations; no episode is truncated';
-  carry(draft, key, shown, reason);
+  carry(draft, key, memorySettings, reason);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { UserError } from '../../base/errors.js';
-import { type ConfigFields, carry, type Draft, type ForeignConfig, keyValue } from './draft.js';
+import { type ConfigFields, carry, type ImportDraft, type ForeignConfig, keyValue } from './draft.js';
 
 /** Our `model` fields, with a note for the user if the choice needs explaining. */
 interface ModelChoice extends ConfigFields {
@@ -7,12 +7,12 @@ interface ModelChoice extends ConfigFields {
   readonly reason?: string;
 }
 
-export function importModel(draft: Draft): void {
+export function importModel(draft: ImportDraft): void {
   const choice = chooseModel(draft.foreign);
   if (choice === undefined) return;
   const { reason, ...fields } = choice;
-  const paths = Object.fromEntries(Object.entries(fields).map(([key, value]) => [`model.${key}`, value]));
-  carry(draft, 'llm_model_name', paths, reason);
+  const settings = Object.fromEntries(Object.entries(fields).map(([key, value]) => [`model.${key}`, value]));
+  carry(draft, 'llm_model_name', settings, reason);
   if (keyValue(draft.foreign, 'model_type') !== undefined)
     carry(draft, 'model_type', { 'model.provider': fields.provider });
   if (fields.adapter !== undefined) carry(draft, 'base_model', { 'model.path': fields.path });
@@ -25,12 +25,12 @@ function chooseModel(foreign: ForeignConfig): ModelChoice | undefined {
   const name = String(written);
   const type = String(keyValue(foreign, 'model_type') ?? '').toLowerCase();
   if (type === 'offline') return modelWithAdapter(name, keyValue(foreign, 'base_model'));
-  const oss = gptOssPattern.exec(name)?.[1]?.toLowerCase();
-  if (oss !== undefined)
+  const ossSize = gptOssPattern.exec(name)?.[1]?.toLowerCase();
+  if (ossSize !== undefined)
     return {
       provider: 'ollama',
-      name: `gpt-oss:${oss}`,
-      reason: `policyloop can't run this architecture itself: run ollama pull gpt-oss:${oss}`,
+      name: `gpt-oss:${ossSize}`,
+      reason: `policyloop can't run this architecture itself: run ollama pull gpt-oss:${ossSize}`,
     };
   if (type === 'hf') return localModel(name);
   if (name.startsWith('ollama:')) return { provider: 'ollama', name: name.slice(7) };

@@ -3,7 +3,7 @@ import {
   assign,
   carry,
   carryAll,
-  type Draft,
+  type ImportDraft,
   drop,
   isTrue,
   keyValue,
@@ -31,7 +31,7 @@ const forkKeys = [
   ...['include_feedback_with_params', 'feedback_interval', 'use_gemini_feedback'],
 ];
 
-export function importProps(draft: Draft): void {
+export function importProps(draft: ImportDraft): void {
   const { foreign } = draft;
   const task = String(keyValue(foreign, 'task') ?? '');
   const known = isKnown(task);
@@ -43,15 +43,15 @@ export function importProps(draft: Draft): void {
     : /semantic/.test(`${task} ${templateOf(draft)}`) || keyValue(foreign, 'env_desc_file') !== undefined;
   const [policy, prompts] = [isTable ? 'q-table' : 'linear', isSemantic ? 'semantic' : 'numeric'] as const;
   const environment = chooseEnvironment(foreign);
-  const kinds = {
+  const kindSettings = {
     'policy.kind': policy,
     // Without the key `bias`, their linear policies have none; ours have one by default.
     ...(policy === 'linear' ? { 'policy.bias': false } : { 'policy.form': 'actions' }),
     'prompts.set': prompts,
   };
-  assign(draft, { ...kinds, ...wholeHistory });
+  assign(draft, { ...kindSettings, ...wholeHistory });
   const reason = `${task} isn't one of the paper's tasks, so it is imported as a ${policy} policy with ${prompts} prompts`;
-  if (task !== '') carry(draft, 'task', kinds, known ? undefined : reason);
+  if (task !== '') carry(draft, 'task', kindSettings, known ? undefined : reason);
   importEnvironment(draft, environment);
   importOptions(draft, environment.id);
   importModel(draft);
@@ -91,7 +91,7 @@ const isKnown = (task: string) =>
  * Semantic prompts show the whole first episode of each evaluation: for tables in every version of the code, for
  * linear policies in one fork.
  */
-function importTrajectories(draft: Draft, policy: string, prompts: string): void {
+function importTrajectories(draft: ImportDraft, policy: string, prompts: string): void {
   const { foreign } = draft;
   if (prompts === 'numeric') return;
   const include = keyValue(foreign, 'include_trajectories');
@@ -108,7 +108,7 @@ function importTrajectories(draft: Draft, policy: string, prompts: string): void
 }
 
 /** Ollama would truncate longer prompts, so the history gets half of the context. */
-function importContext(draft: Draft): void {
+function importContext(draft: ImportDraft): void {
   const { config, foreign } = draft;
   if ((config.model as { provider?: string } | undefined)?.provider !== 'ollama') return;
   const [context, asked] = ['ollama_num_ctx', 'ollama_num_predict'].map((key) => keyValue(foreign, key));

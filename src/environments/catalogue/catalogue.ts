@@ -126,8 +126,8 @@ export function findEntry(written: string): CatalogueEntry | undefined {
   const id = replacementFor(written)?.id ?? written;
   if (id !== written) return findEntry(id);
   if (id.startsWith(textWorldPrefix)) return textWorldEntry(id);
-  const maze = id.startsWith('maze-random-') && mazeSize(id) !== undefined;
-  return maze ? randomMazeEntry(id) : undefined;
+  const isMaze = id.startsWith('maze-random-') && mazeSize(id) !== undefined;
+  return isMaze ? randomMazeEntry(id) : undefined;
 }
 
 function randomMazeEntry(id: string): CatalogueEntry {

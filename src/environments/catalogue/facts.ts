@@ -43,7 +43,7 @@ const mujocoFacts: Readonly<Record<string, (options: Options) => Facts>> = {
     ...stepFacts(options, 0.01, 5),
     ...travelFacts(options, 0.1),
     ...noiseFacts(options, 0.1),
-    ...jointIndices(options, ['x', 'z', 'pitch', ...legOf('back', 'Shin'), ...legOf('front', 'Shin')]),
+    ...jointIndices(options, ['x', 'z', 'pitch', ...legJoints('back', 'Shin'), ...legJoints('front', 'Shin')]),
   }),
   Hopper: (options) => ({
     ...stepFacts(options, 0.002, 4),
@@ -58,7 +58,7 @@ const mujocoFacts: Readonly<Record<string, (options: Options) => Facts>> = {
     ...travelFacts(options, 1e-3),
     ...healthFacts(options, [0.8, 2], [-1, 1]),
     ...noiseFacts(options, 5e-3),
-    ...jointIndices(options, ['x', 'z', 'pitch', ...legOf('right', 'Leg'), ...legOf('left', 'Leg')]),
+    ...jointIndices(options, ['x', 'z', 'pitch', ...legJoints('right', 'Leg'), ...legJoints('left', 'Leg')]),
   }),
   Swimmer: (options) => ({
     ...stepFacts(options, 0.01, 4),
@@ -108,11 +108,11 @@ function healthFacts(options: Options, heights: Range, angles: Range): Facts {
 function jointIndices(options: Options, joints: readonly string[], hidden = 1): Facts {
   const placesShown = !option(options, 'exclude_current_positions_from_observation', true);
   const left = placesShown ? 0 : hidden;
-  const indexes = (first: number) => Object.fromEntries(joints.map((joint, i) => [joint, first + i]));
-  return { placesShown, at: indexes(-left), velocityAt: indexes(joints.length - left) };
+  const indicesFrom = (first: number) => Object.fromEntries(joints.map((joint, i) => [joint, first + i]));
+  return { placesShown, at: indicesFrom(-left), velocityAt: indicesFrom(joints.length - left) };
 }
 
-function legOf(side: string, lower: string): readonly string[] {
+function legJoints(side: string, lower: string): readonly string[] {
   return [`${side}Thigh`, `${side}${lower}`, `${side}Foot`];
 }
 
@@ -137,7 +137,7 @@ const factorText = (weight: number): string => (weight === 1 ? '' : `${formatSho
 
 /** Returns the facts for an id such as `FrozenLake-v1` and valid options in snake_case or camelCase; may be empty. */
 export function environmentFacts(id: string, options: Options): Facts {
-  return entryFor(factsOf, id)?.(toSnakeCase(options), id) ?? {};
+  return entryFor(builtInFacts, id)?.(toSnakeCase(options), id) ?? {};
 }
 
 /** Finds the entry for the id without its version, or for the part before its first hyphen. */
@@ -150,7 +150,7 @@ export const environmentName = (id: string): string => id.replace(/-v\d+$/, '');
 /** Returns the part before the first hyphen: `maze` for `maze-sample-3x3-v0`. */
 export const environmentFamily = (id: string): string => id.split('-', 1)[0]!;
 
-const factsOf: Readonly<Record<string, (options: Options, id: string) => Facts>> = {
+const builtInFacts: Readonly<Record<string, (options: Options, id: string) => Facts>> = {
   CartPole: (options) => ({ suttonBarto: option(options, 'sutton_barto_reward', false) }),
   MountainCar: carFacts,
   MountainCarContinuous: carFacts,
@@ -163,11 +163,11 @@ const factsOf: Readonly<Record<string, (options: Options, id: string) => Facts>>
   FrozenLake: lakeFacts,
   CliffWalking: (options) => ({ slippery: option(options, 'is_slippery', false) }),
   Taxi: (options) => {
-    const straight = option(options, 'rainy_probability', 0.8);
+    const straightProbability = option(options, 'rainy_probability', 0.8);
     return {
       rainy: option(options, 'is_rainy', false),
-      straight: probabilityText(straight),
-      side: probabilityText((1 - straight) / 2),
+      straight: probabilityText(straightProbability),
+      side: probabilityText((1 - straightProbability) / 2),
       fickle: option(options, 'fickle_passenger', false),
       fickleChance: probabilityText(option(options, 'fickle_probability', 0.3)),
     };
@@ -186,8 +186,8 @@ function carFacts(options: Options): Facts {
 }
 
 function lakeFacts(options: Options): Facts {
-  const named = frozenLakeMaps[option<keyof typeof frozenLakeMaps>(options, 'map_name', '4x4')] ?? [];
-  const map = option<readonly string[]>(options, 'desc', named);
+  const namedMap = frozenLakeMaps[option<keyof typeof frozenLakeMaps>(options, 'map_name', '4x4')] ?? [];
+  const map = option<readonly string[]>(options, 'desc', namedMap);
   const tiles = map.join('');
   const columns = map[0]?.length ?? 0;
   const statesOf = (letter: string) =>

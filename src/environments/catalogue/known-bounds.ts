@@ -16,8 +16,8 @@ export function returnRange(
   const { id } = environment;
   if (reward !== undefined || !isBuiltInId(id)) return realLine;
   const options = toSnakeCase(environment.options);
-  const own = option<number | undefined>(options, 'max_episode_steps', environmentInfo(id).maxSteps);
-  const steps = own === undefined || own === -1 ? maxSteps : Math.min(own, maxSteps);
+  const ownLimit = option<number | undefined>(options, 'max_episode_steps', environmentInfo(id).maxSteps);
+  const steps = ownLimit === undefined || ownLimit === -1 ? maxSteps : Math.min(ownLimit, maxSteps);
   return entryFor(returnRanges, replacementFor(id)?.id ?? id)?.(options, steps, id) ?? realLine;
 }
 

@@ -51,10 +51,10 @@ export async function moduleEnvironment(
  */
 export function checkedEnvironment(made: unknown, id: string, file?: string): Environment {
   const origin = file === undefined ? id : basename(file);
-  const wrong = (message: string) => new UserError({ ...(file && { file }), message });
+  const moduleError = (message: string) => new UserError({ ...(file && { file }), message });
   if (typeof made !== 'object' || made === null)
-    throw wrong(file === undefined ? `${id} must be an object` : 'create returned no environment');
-  const { data, error } = members.safeParse(made);
+    throw moduleError(file === undefined ? `${id} must be an object` : 'create returned no environment');
+  const { data, error } = memberSchema.safeParse(made);
   if (error !== undefined) {
     const { message, path } = error.issues[0]!;
     throw new UserError({
@@ -80,13 +80,13 @@ export function checkedEnvironment(made: unknown, id: string, file?: string): En
   return Object.assign(environment, { words });
 }
 
-const method = z.custom<(...given: never[]) => unknown>(
+const methodSchema = z.custom<(...given: never[]) => unknown>(
   (value) => typeof value === 'function',
   'must be a function',
 );
 
 /** A space with ±Infinity, or null, for a missing bound. */
-const space = z
+const userSpaceSchema = z
   .preprocess((value) => {
     if (!isRecord(value) || value.kind !== 'box') return value;
     return { ...value, low: nullInfinities(value.low), high: nullInfinities(value.high) };
@@ -108,14 +108,14 @@ const fits = (names: readonly string[] | undefined, one: Space) =>
   names === undefined ||
   (one.kind !== 'text' && names.length === (one.kind === 'discrete' ? one.n : dimensionsOf(one)));
 
-const members = z
+const memberSchema = z
   .object({
-    observationSpace: space,
-    actionSpace: space,
-    reset: method,
-    step: method,
-    frame: method.optional(),
-    close: method.optional(),
+    observationSpace: userSpaceSchema,
+    actionSpace: userSpaceSchema,
+    reset: methodSchema,
+    step: methodSchema,
+    frame: methodSchema.optional(),
+    close: methodSchema.optional(),
     maxSteps: z.int().min(1).optional(),
     stepSeconds: z.number().positive().optional(),
     description: z.string().optional(),
@@ -139,7 +139,7 @@ class UserTask implements Task {
 
   constructor(
     made: UserEnvironment,
-    { actionSpace, observationSpace, stepSeconds }: z.output<typeof members>,
+    { actionSpace, observationSpace, stepSeconds }: z.output<typeof memberSchema>,
     origin: string,
     file: string | undefined,
   ) {

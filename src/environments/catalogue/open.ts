@@ -123,7 +123,7 @@ function hintFor(id: string, ids: readonly string[]): Partial<Problem> {
     versions.find((known) => known.toLowerCase() === bare.toLowerCase()) ??
     versions.at(-1) ??
     closestMatch(bare, ids);
-  const original = `use gymnasium:${id} if Python's Gymnasium has this environment`;
+  const gymnasiumHint = `use gymnasium:${id} if Python's Gymnasium has this environment`;
   const isTheirs = id.includes('/') || (/-v\d+$/.test(id) && versions.length === 0);
-  return { near, ...((near === undefined || isTheirs) && { hint: original }) };
+  return { near, ...((near === undefined || isTheirs) && { hint: gymnasiumHint }) };
 }

@@ -73,14 +73,14 @@ export class Acrobot implements Task<number> {
 
 function rungeKutta(state: State, torque: number): State {
   const k1 = derivative(state, torque);
-  const k2 = derivative(along(state, timeStep / 2, k1), torque);
-  const k3 = derivative(along(state, timeStep / 2, k2), torque);
-  const k4 = derivative(along(state, timeStep, k3), torque);
+  const k2 = derivative(eulerStep(state, timeStep / 2, k1), torque);
+  const k3 = derivative(eulerStep(state, timeStep / 2, k2), torque);
+  const k4 = derivative(eulerStep(state, timeStep, k3), torque);
   const sum = (i: 0 | 1 | 2 | 3) => state[i] + (timeStep / 6) * (k1[i] + 2 * k2[i] + 2 * k3[i] + k4[i]);
   return [sum(0), sum(1), sum(2), sum(3)];
 }
 
-function along(state: State, time: number, slope: State): State {
+function eulerStep(state: State, time: number, slope: State): State {
   const moved = (i: 0 | 1 | 2 | 3) => state[i] + time * slope[i];
   return [moved(0), moved(1), moved(2), moved(3)];
 }

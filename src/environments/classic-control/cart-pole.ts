@@ -74,18 +74,18 @@ export class CartPole implements Task<number> {
   frame(): Frame {
     const x = this.#x;
     const reach = positionLimit + 0.6;
-    const axle = 0.25; // m, height of the hinge
-    const hinge: Point = [x, axle];
+    const axleHeight = 0.25; // m, height of the hinge
+    const hinge: Point = [x, axleHeight];
     const [across, up] = [2 * halfLength * Math.sin(this.#angle), 2 * halfLength * Math.cos(this.#angle)];
-    const limit = (end: number) => line([end, -0.15], [end, 0.15], 0.05, 'danger');
+    const limitLine = (end: number) => line([end, -0.15], [end, 0.15], 0.05, 'danger');
     return {
       view: { min: [-reach, -0.4], max: [reach, 1.5] },
       shapes: [
         line([-reach, 0], [reach, 0], 0.04, 'ground'),
-        limit(-positionLimit),
-        limit(positionLimit),
-        rectangle([x - 0.3, 0.05], [x + 0.3, axle + 0.05], 'agent'),
-        line(hinge, [x + across, axle + up], 0.1, 'object'),
+        limitLine(-positionLimit),
+        limitLine(positionLimit),
+        rectangle([x - 0.3, 0.05], [x + 0.3, axleHeight + 0.05], 'agent'),
+        line(hinge, [x + across, axleHeight + up], 0.1, 'object'),
         circle(hinge, 0.06, 'agent-detail'),
       ],
     };

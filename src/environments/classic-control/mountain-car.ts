@@ -128,28 +128,28 @@ export class MountainCarContinuous implements Task<readonly number[]> {
 
   step(action: readonly number[]): TaskStep {
     const force = Math.min(1, Math.max(-1, action[0]!));
-    const cut = force !== action[0]!; // clipping yields a Python number, ±1.0
-    const forceSingle = !cut && isSinglePrecision(force);
-    const slope = gravity * Math.cos(round(3 * this.#position, this.#isStateSingle));
-    const change = forceSingle
+    const isClipped = force !== action[0]!; // clipping yields a Python number, ±1.0
+    const isForceSingle = !isClipped && isSinglePrecision(force);
+    const slope = gravity * Math.cos(roundIfSingle(3 * this.#position, this.#isStateSingle));
+    const change = isForceSingle
       ? fround(fround(force * fround(power)) - fround(slope))
       : force * power - slope;
 
-    const velocitySingle = this.#isStateSingle && (forceSingle || cut);
-    let velocity = round(this.#velocity + round(change, velocitySingle), velocitySingle);
-    const speedLimit = round(maxSpeed, velocitySingle);
-    const limited = velocity > speedLimit || velocity < -speedLimit;
-    if (limited) velocity = velocity > 0 ? maxSpeed : -maxSpeed;
+    const isVelocitySingle = this.#isStateSingle && (isForceSingle || isClipped);
+    let velocity = roundIfSingle(this.#velocity + roundIfSingle(change, isVelocitySingle), isVelocitySingle);
+    const speedLimit = roundIfSingle(maxSpeed, isVelocitySingle);
+    const isLimited = velocity > speedLimit || velocity < -speedLimit;
+    if (isLimited) velocity = velocity > 0 ? maxSpeed : -maxSpeed;
 
-    const positionSingle = this.#isStateSingle && (velocitySingle || limited);
-    let position = round(this.#position + round(velocity, positionSingle), positionSingle);
-    if (position > round(rightEnd, positionSingle)) position = rightEnd;
-    if (position <= round(leftEnd, positionSingle)) {
+    const isPositionSingle = this.#isStateSingle && (isVelocitySingle || isLimited);
+    let position = roundIfSingle(this.#position + roundIfSingle(velocity, isPositionSingle), isPositionSingle);
+    if (position > roundIfSingle(rightEnd, isPositionSingle)) position = rightEnd;
+    if (position <= roundIfSingle(leftEnd, isPositionSingle)) {
       position = leftEnd;
       if (velocity < 0) velocity = 0;
     }
-    const goalVelocity = round(this.#goalVelocity, velocitySingle && !limited);
-    const terminated = position >= round(continuousGoal, positionSingle) && velocity >= goalVelocity;
+    const goalVelocity = roundIfSingle(this.#goalVelocity, isVelocitySingle && !isLimited);
+    const terminated = position >= roundIfSingle(continuousGoal, isPositionSingle) && velocity >= goalVelocity;
 
     this.#position = fround(position);
     this.#velocity = fround(velocity);
@@ -166,6 +166,6 @@ export class MountainCarContinuous implements Task<readonly number[]> {
   }
 }
 
-function round(value: number, single: boolean): number {
+function roundIfSingle(value: number, single: boolean): number {
   return single ? fround(value) : value;
 }

@@ -32,10 +32,10 @@ export class Pendulum implements Task<readonly number[]> {
   }
 
   step(action: readonly number[]): TaskStep {
-    const single = isSinglePrecision(action[0]!);
+    const isSingle = isSinglePrecision(action[0]!);
     const torque = Math.min(maxTorque, Math.max(-maxTorque, action[0]!));
-    const effort = single ? fround(fround(0.001) * fround(torque * torque)) : 0.001 * (torque * torque);
-    const push = single ? fround(3 * torque) : 3 * torque;
+    const effort = isSingle ? fround(fround(0.001) * fround(torque * torque)) : 0.001 * (torque * torque);
+    const push = isSingle ? fround(3 * torque) : 3 * torque;
     const angle = normalize(this.#angle);
     const cost = angle * angle + 0.1 * (this.#velocity * this.#velocity) + effort;
     const velocity = this.#velocity + (this.#gravity * Math.sin(this.#angle) + push) * timeStep;
@@ -58,6 +58,6 @@ export class Pendulum implements Task<readonly number[]> {
 
 /** Wraps an angle to [-π, π). */
 function normalize(angle: number): number {
-  const turns = (angle + PI) % (2 * PI);
-  return (turns < 0 ? turns + 2 * PI : turns) - PI;
+  const wrapped = (angle + PI) % (2 * PI);
+  return (wrapped < 0 ? wrapped + 2 * PI : wrapped) - PI;
 }

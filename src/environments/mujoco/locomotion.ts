@@ -63,8 +63,8 @@ const walker2dOptions = z.strictObject({
  * joint angles (back then front: thigh, shin, foot), then the velocities of x and all of these.
  */
 function halfCheetah(options: z.output<typeof halfCheetahOptions>): Promise<Task> {
-  return traveller('half_cheetah', options, {
-    placesHidden: 1,
+  return locomotionTask('half_cheetah', options, {
+    hiddenCount: 1,
     velocityNoise: addNormal,
     scene: sideView(3.4, 1.7),
   });
@@ -75,8 +75,8 @@ function halfCheetah(options: z.output<typeof halfCheetahOptions>): Promise<Task
  * the first link, the 2 joint angles, then the velocities of x, y and all of these.
  */
 function swimmer(options: z.output<typeof swimmerOptions>): Promise<Task> {
-  return traveller('swimmer', options, {
-    placesHidden: 2,
+  return locomotionTask('swimmer', options, {
+    hiddenCount: 2,
     velocityNoise: addUniform,
     scene: { seenFrom: 'above', size: [6, 4], follow: 'plane' },
   });
@@ -89,8 +89,8 @@ function swimmer(options: z.output<typeof swimmerOptions>): Promise<Task> {
  */
 function hopper(options: z.output<typeof hopperOptions>): Promise<Task> {
   const { healthy_z_range: heights, healthy_angle_range: angles, healthy_state_range: states } = options;
-  return traveller('hopper', options, {
-    placesHidden: 1,
+  return locomotionTask('hopper', options, {
+    hiddenCount: 1,
     velocityNoise: addUniform,
     velocityLimit: 10,
     healthy: ({ qpos, qvel }) =>
@@ -109,8 +109,8 @@ function hopper(options: z.output<typeof hopperOptions>): Promise<Task> {
  */
 function walker2d(options: z.output<typeof walker2dOptions>): Promise<Task> {
   const { healthy_z_range: heights, healthy_angle_range: angles } = options;
-  return traveller('walker2d_v5', options, {
-    placesHidden: 1,
+  return locomotionTask('walker2d_v5', options, {
+    hiddenCount: 1,
     velocityNoise: addUniform,
     velocityLimit: 10,
     healthy: ({ qpos }) => isWithin(heights, qpos[1]!) && isWithin(angles, qpos[2]!),
@@ -123,14 +123,14 @@ function walker2d(options: z.output<typeof walker2dOptions>): Promise<Task> {
   });
 }
 
-type TravelOptions = z.output<typeof halfCheetahOptions> & {
+type LocomotionOptions = z.output<typeof halfCheetahOptions> & {
   readonly healthy_reward?: number;
   readonly terminate_when_unhealthy?: boolean;
 };
 
-interface Traveller {
+interface RobotSettings {
   /** Number of leading joints whose positions the observation omits by default. */
-  readonly placesHidden: number;
+  readonly hiddenCount: number;
   readonly velocityNoise: typeof addUniform;
   /** Observed velocities are clipped to ± this limit. */
   readonly velocityLimit?: number;
@@ -139,28 +139,28 @@ interface Traveller {
   readonly scene: Scene;
 }
 
-async function traveller(name: ModelName, options: TravelOptions, machine: Traveller): Promise<Task> {
+async function locomotionTask(name: ModelName, options: LocomotionOptions, machine: RobotSettings): Promise<Task> {
   const model = await loadModel(name);
-  const { placesHidden, velocityNoise, velocityLimit = Number.POSITIVE_INFINITY, healthy, scene } = machine;
+  const { hiddenCount, velocityNoise, velocityLimit = Number.POSITIVE_INFINITY, healthy, scene } = machine;
   const { forward_reward_weight, ctrl_cost_weight, reset_noise_scale } = options;
   const { healthy_reward = 0, terminate_when_unhealthy = false } = options;
-  const hidden = options.exclude_current_positions_from_observation ? placesHidden : 0;
+  const omittedCount = options.exclude_current_positions_from_observation ? hiddenCount : 0;
   return new MujocoTask(new Simulation(model, options.frame_skip), {
-    observations: model.positions - hidden + model.velocities,
+    observationLength: model.positionCount - omittedCount + model.velocityCount,
     scene,
     place({ qpos, qvel }, random) {
       addUniform(qpos, reset_noise_scale, random);
       velocityNoise(qvel, reset_noise_scale, random);
     },
     observe: ({ qpos, qvel }) => [
-      ...qpos.subarray(hidden),
+      ...qpos.subarray(omittedCount),
       ...qvel.map((velocity) => clampTo(velocity, velocityLimit)),
     ],
     judge(state, action, forward) {
-      const well = healthy?.(state) ?? true;
-      const earned = forward_reward_weight * forward + (well ? healthy_reward : 0);
+      const isHealthy = healthy?.(state) ?? true;
+      const earned = forward_reward_weight * forward + (isHealthy ? healthy_reward : 0);
       const reward = earned - controlCost(ctrl_cost_weight, action);
-      return { reward, terminated: !well && terminate_when_unhealthy };
+      return { reward, terminated: !isHealthy && terminate_when_unhealthy };
     },
   });
 }

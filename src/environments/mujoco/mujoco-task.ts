@@ -7,7 +7,7 @@ import type { Simulation, State } from './simulation.js';
 
 interface TaskRules {
   /** Length of an observation. */
-  readonly observations: number;
+  readonly observationLength: number;
   /** Perturbs the model's default pose into an initial state. */
   place(state: State, random: RandomGenerator): void;
   observe(state: State): number[];
@@ -25,7 +25,7 @@ export class MujocoTask implements Task<readonly number[]> {
   readonly #rules: TaskRules;
 
   constructor(simulation: Simulation, rules: TaskRules) {
-    this.observationSpace = symmetricBox(rules.observations, Number.POSITIVE_INFINITY, 'float64');
+    this.observationSpace = symmetricBox(rules.observationLength, Number.POSITIVE_INFINITY, 'float64');
     this.actionSpace = { kind: 'box', low: simulation.model.controlLow, high: simulation.model.controlHigh };
     this.stepSeconds = simulation.stepSeconds;
     this.#simulation = simulation;
@@ -42,8 +42,8 @@ export class MujocoTask implements Task<readonly number[]> {
     const before = simulation.state.qpos[0]!;
     simulation.advance(action);
     const { state } = simulation;
-    const forward = (state.qpos[0]! - before) / simulation.stepSeconds;
-    return { observation: this.#rules.observe(state), ...this.#rules.judge(state, action, forward) };
+    const forwardVelocity = (state.qpos[0]! - before) / simulation.stepSeconds;
+    return { observation: this.#rules.observe(state), ...this.#rules.judge(state, action, forwardVelocity) };
   }
 
   frame(): Frame {

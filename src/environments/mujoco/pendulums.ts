@@ -17,7 +17,7 @@ const invertedPendulumOptions = z.strictObject({
 async function invertedPendulum(options: z.output<typeof invertedPendulumOptions>): Promise<Task> {
   const { frame_skip, reset_noise_scale } = options;
   return new MujocoTask(new Simulation(await loadModel('inverted_pendulum'), frame_skip), {
-    observations: 4,
+    observationLength: 4,
     scene: { seenFrom: 'the side', size: [2.6, 1.3], bottom: -0.4, roles: { cpole: 'object' } },
     place({ qpos, qvel }, random) {
       addUniform(qpos, reset_noise_scale, random);
@@ -25,8 +25,8 @@ async function invertedPendulum(options: z.output<typeof invertedPendulumOptions
     },
     observe: ({ qpos, qvel }) => [...qpos, ...qvel],
     judge({ qpos, qvel }) {
-      const finite = qpos.every(Number.isFinite) && qvel.every(Number.isFinite);
-      const terminated = !finite || Math.abs(qpos[1]!) > 0.2;
+      const allFinite = qpos.every(Number.isFinite) && qvel.every(Number.isFinite);
+      const terminated = !allFinite || Math.abs(qpos[1]!) > 0.2;
       return { reward: terminated ? 0 : 1, terminated };
     },
   });
@@ -49,7 +49,7 @@ async function invertedDoublePendulum(
 ): Promise<Task> {
   const { frame_skip, healthy_reward, reset_noise_scale } = options;
   return new MujocoTask(new Simulation(await loadModel('inverted_double_pendulum'), frame_skip), {
-    observations: 9,
+    observationLength: 9,
     scene: {
       seenFrom: 'the side',
       size: [3.2, 1.9],
@@ -93,11 +93,11 @@ const reacherOptions = z.strictObject({
 async function reacher(options: z.output<typeof reacherOptions>): Promise<Task> {
   const { reward_dist_weight, reward_control_weight } = options;
   const model = await loadModel('reacher');
-  const fingertip = 3 * model.bodyIndex('fingertip');
-  const target = 3 * model.bodyIndex('target');
-  const offset = ({ xpos }: State, axis: number) => xpos[fingertip + axis]! - xpos[target + axis]!;
+  const fingertipIndex = 3 * model.bodyIndex('fingertip');
+  const targetIndex = 3 * model.bodyIndex('target');
+  const offset = ({ xpos }: State, axis: number) => xpos[fingertipIndex + axis]! - xpos[targetIndex + axis]!;
   return new MujocoTask(new Simulation(model, options.frame_skip), {
-    observations: 10,
+    observationLength: 10,
     scene: {
       seenFrom: 'above',
       size: [0.72, 0.72],

@@ -29,7 +29,7 @@ export function drawScene(scene: Scene, { model, state }: Simulation): Frame {
 
 /** Draws hinges as dots that separate aligned limbs; omits hinges of background limbs, which would show through. */
 function hingesOf(scene: Scene, { geoms, hinges }: MujocoModel, { xanchor }: State): readonly Shape[] {
-  const up = upOf(scene);
+  const up = upAxis(scene);
   return hinges.flatMap(({ joint, body }): readonly Shape[] => {
     const limb = geoms.find((geom) => geom.body === body);
     if (limb === undefined || roleOf(limb, scene) === 'agent-detail') return [];
@@ -43,7 +43,7 @@ function roleOf({ name, body }: Geom, { roles }: Scene): SolidRole {
 }
 
 /** Returns the MuJoCo axis that points up in the picture. */
-function upOf({ seenFrom }: Scene): 1 | 2 {
+function upAxis({ seenFrom }: Scene): 1 | 2 {
   return seenFrom === 'above' ? 1 : 2;
 }
 
@@ -59,7 +59,7 @@ function viewOf(
 function shapesOf(geom: Geom, i: number, scene: Scene, state: State): readonly Shape[] {
   const { kind, radius, halfLength } = geom;
   const role = roleOf(geom, scene);
-  const up = upOf(scene);
+  const up = upAxis(scene);
   const { geom_xpos: positions, geom_xmat: rotations } = state;
   const center: Point = [positions[3 * i]!, positions[3 * i + up]!];
   if (kind === 'other') return [];
@@ -74,7 +74,7 @@ function surroundings({ seenFrom, follow }: Scene, { min, max }: Frame['view']):
   if (follow === undefined) return [];
   const xs = wholeNumbers(min[0], max[0]);
   if (seenFrom === 'the side') {
-    const marks = xs.flatMap((x) => [guideLine([x, -0.06], [x, 0]), metres(x, [x, min[1] + 0.1], 0.12)]);
+    const marks = xs.flatMap((x) => [guideLine([x, -0.06], [x, 0]), xLabel(x, [x, min[1] + 0.1], 0.12)]);
     return [rectangle(min, [max[0], 0], 'ground'), ...marks];
   }
   const grid = [
@@ -82,13 +82,13 @@ function surroundings({ seenFrom, follow }: Scene, { min, max }: Frame['view']):
     ...wholeNumbers(min[1], max[1]).map((y) => guideLine([min[0], y], [max[0], y])),
   ];
   // Labels stay near the lower edge, away from the agent, and snap to half metres so they don't slide.
-  const row = Math.ceil(2 * min[1]) / 2 + 0.16;
-  return [...grid, ...xs.map((x) => metres(x, [x + 0.3, row], 0.2))];
+  const labelY = Math.ceil(2 * min[1]) / 2 + 0.16;
+  return [...grid, ...xs.map((x) => xLabel(x, [x + 0.3, labelY], 0.2))];
 }
 
 const guideLine = (from: Point, to: Point): Shape => line(from, to, 0.015, 'guide');
 
-const metres = (x: number, center: Point, height: number): Shape => text(`${x} m`, center, height, 'guide');
+const xLabel = (x: number, center: Point, height: number): Shape => text(`${x} m`, center, height, 'guide');
 
 /** Lists the integers from ⌊from⌋ to ⌈to⌉. */
 function wholeNumbers(from: number, to: number): readonly number[] {

@@ -16,8 +16,8 @@ export interface MujocoModel {
   readonly handle: MjModel;
   /** Seconds per integration step. */
   readonly timeStep: number;
-  readonly positions: number;
-  readonly velocities: number;
+  readonly positionCount: number;
+  readonly velocityCount: number;
   /** Limits of the actuators; MuJoCo clips controls to them. */
   readonly controlLow: readonly number[];
   readonly controlHigh: readonly number[];
@@ -68,32 +68,32 @@ function compile(mujoco: MainModule, name: ModelName): MujocoModel {
   const { opt } = handle;
   const timeStep = opt.timestep;
   opt.delete();
-  const range = [...(handle.actuator_ctrlrange as Float64Array)];
+  const controlRange = [...(handle.actuator_ctrlrange as Float64Array)];
   const { mjOBJ_BODY, mjOBJ_GEOM } = mujoco.mjtObj;
   const { mjJNT_HINGE } = mujoco.mjtJoint;
-  const types = handle.geom_type as Int32Array;
-  const bodies = handle.geom_bodyid as Int32Array;
-  const sizes = handle.geom_size as Float64Array;
+  const geomTypes = handle.geom_type as Int32Array;
+  const geomBodies = handle.geom_bodyid as Int32Array;
+  const geomSizes = handle.geom_size as Float64Array;
   const jointTypes = handle.jnt_type as Int32Array;
   const jointBodies = handle.jnt_bodyid as Int32Array;
-  const parents = handle.body_parentid as Int32Array;
+  const bodyParents = handle.body_parentid as Int32Array;
   return {
     mujoco,
     handle,
     timeStep,
-    positions: handle.nq,
-    velocities: handle.nv,
-    controlLow: range.filter((_, i) => i % 2 === 0),
-    controlHigh: range.filter((_, i) => i % 2 === 1),
-    geoms: Array.from(types, (type, i) => ({
+    positionCount: handle.nq,
+    velocityCount: handle.nv,
+    controlLow: controlRange.filter((_, i) => i % 2 === 0),
+    controlHigh: controlRange.filter((_, i) => i % 2 === 1),
+    geoms: Array.from(geomTypes, (type, i) => ({
       name: mujoco.mj_id2name(handle, mjOBJ_GEOM.value, i) ?? '',
       kind: geomKinds[type] ?? 'other',
-      body: bodies[i]!,
-      radius: sizes[3 * i]!,
-      halfLength: sizes[3 * i + 1]!,
+      body: geomBodies[i]!,
+      radius: geomSizes[3 * i]!,
+      halfLength: geomSizes[3 * i + 1]!,
     })),
     hinges: Array.from(jointBodies, (body, joint) => ({ joint, body })).filter(
-      ({ joint, body }) => jointTypes[joint] === mjJNT_HINGE.value && parents[body]! > 0,
+      ({ joint, body }) => jointTypes[joint] === mjJNT_HINGE.value && bodyParents[body]! > 0,
     ),
     bodyIndex(body) {
       const index = mujoco.mj_name2id(handle, mjOBJ_BODY.value, body);
@@ -119,7 +119,7 @@ const stateParts = [
 export type State = Readonly<Record<(typeof stateParts)[number], Float64Array>>;
 
 /** Frees the states of simulations that are garbage-collected without having been closed. */
-const forgotten = new FinalizationRegistry<MjData>((data) => data.delete());
+const registry = new FinalizationRegistry<MjData>((data) => data.delete());
 
 export class Simulation {
   readonly model: MujocoModel;
@@ -135,7 +135,7 @@ export class Simulation {
     this.#frameSkip = frameSkip;
     this.#data = new model.mujoco.MjData(model.handle);
     this.#state = stateOf(this.#data);
-    forgotten.register(this, this.#data, this);
+    registry.register(this, this.#data, this);
   }
 
   get state(): State {
@@ -161,7 +161,7 @@ export class Simulation {
 
   /** Frees the memory; the simulation is unusable afterwards. */
   close(): void {
-    forgotten.unregister(this);
+    registry.unregister(this);
     this.#data.delete();
   }
 }

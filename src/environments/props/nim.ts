@@ -2,7 +2,7 @@ import type { RandomGenerator } from '../../base/random/generator.js';
 import type { DiscreteSpace, Task, TaskStep } from '../environment.js';
 import { type Frame, line, type Role, text } from '../frame.js';
 
-const allSticks = 10;
+const stickCount = 10;
 
 /**
  * Nim with a single heap of 10 sticks (the ProPS paper's variant). The agent and an optimal opponent alternately take 1
@@ -10,9 +10,9 @@ const allSticks = 10;
  * Reward: 1 for a win; −1 for a loss or for taking more than are left.
  */
 export class Nim implements Task<number> {
-  readonly observationSpace: DiscreteSpace = { kind: 'discrete', n: allSticks + 1 };
+  readonly observationSpace: DiscreteSpace = { kind: 'discrete', n: stickCount + 1 };
   readonly actionSpace = { kind: 'discrete', n: 3, start: 1 } as const;
-  #sticks = allSticks;
+  #sticks = stickCount;
   /** The agent's last move and the opponent's reply; 0 if none was made. */
   #sticksTaken = 0;
   #answered = 0;
@@ -20,7 +20,7 @@ export class Nim implements Task<number> {
 
   reset(random: RandomGenerator): number {
     this.#random = random;
-    this.#sticks = allSticks;
+    this.#sticks = stickCount;
     this.#sticksTaken = this.#answered = 0;
     return this.#sticks;
   }
@@ -51,17 +51,17 @@ export class Nim implements Task<number> {
       return stick < left + answered + taken ? 'agent' : 'guide';
     };
     return {
-      view: { min: [-1, -1.2], max: [allSticks, 3] },
+      view: { min: [-1, -1.2], max: [stickCount, 3] },
       shapes: [
-        line([-0.6, -0.2], [allSticks - 0.4, -0.2], 0.06, 'ground'),
-        ...Array.from({ length: allSticks }, (_, stick) => {
+        line([-0.6, -0.2], [stickCount - 0.4, -0.2], 0.06, 'ground'),
+        ...Array.from({ length: stickCount }, (_, stick) => {
           const role = roleOf(stick);
           const lift = role === 'agent' || role === 'opponent' ? 0.5 : 0;
           return line([stick, lift], [stick, 2 + lift], role === 'guide' ? 0.06 : 0.25, role);
         }),
         caption(0.6, `agent: ${taken}`, 'agent'),
-        caption((allSticks - 1) / 2, `${left} left`, 'object'),
-        caption(allSticks - 2, `opponent: ${answered}`, 'opponent'),
+        caption((stickCount - 1) / 2, `${left} left`, 'object'),
+        caption(stickCount - 2, `opponent: ${answered}`, 'opponent'),
       ],
     };
   }

@@ -7,9 +7,9 @@ const [width, height] = [800, 600];
 const [paddleWidth, paddleHeight] = [10, 80];
 const ballSide = 10;
 const speed = 5; // pixels per step: speed of the paddles, and maximum speed of the ball in each direction
-const lowestPaddle = height - paddleHeight;
-const lowestBall = height - ballSide;
-const ballAtRight = width - ballSide;
+const maxPaddleY = height - paddleHeight;
+const maxBallY = height - ballSide;
+const maxBallX = width - ballSide;
 
 /**
  * Pong on a field of 800 × 600 pixels (the ProPS paper's variant), with y pointing down. The agent controls
@@ -21,7 +21,7 @@ export class Pong implements Task<number> {
   readonly observationSpace: BoxSpace = {
     kind: 'box',
     low: [paddleHeight / 2, -speed, -speed, -speed, -speed],
-    high: [lowestPaddle + paddleHeight / 2, ballAtRight + speed, lowestBall + speed, speed, speed],
+    high: [maxPaddleY + paddleHeight / 2, maxBallX + speed, maxBallY + speed, speed, speed],
   };
   readonly actionSpace: DiscreteSpace = { kind: 'discrete', n: 3 };
   /** Top edges of the paddles. */
@@ -34,8 +34,8 @@ export class Pong implements Task<number> {
   #hits = 0;
 
   reset(random: RandomGenerator): Observation {
-    this.#agent = lowestPaddle / 2;
-    this.#opponent = lowestPaddle / 2;
+    this.#agent = maxPaddleY / 2;
+    this.#opponent = maxPaddleY / 2;
     this.#x = width / 2;
     this.#y = height / 2;
     this.#dx = random.choice([-speed, speed]);
@@ -52,9 +52,9 @@ export class Pong implements Task<number> {
 
     this.#x += this.#dx;
     this.#y += this.#dy;
-    if (this.#y <= 0 || this.#y >= lowestBall) this.#dy = -this.#dy;
+    if (this.#y <= 0 || this.#y >= maxBallY) this.#dy = -this.#dy;
     const hit = this.#dx < 0 && this.#x <= paddleWidth && this.#meets(this.#agent);
-    const returned = this.#dx >= 0 && this.#x >= ballAtRight - paddleWidth && this.#meets(this.#opponent);
+    const returned = this.#dx >= 0 && this.#x >= maxBallX - paddleWidth && this.#meets(this.#opponent);
     if (hit) {
       this.#bounce(this.#agent);
       this.#hits++;
@@ -62,14 +62,14 @@ export class Pong implements Task<number> {
     return {
       observation: this.#observe(),
       reward: hit ? 1 : 0,
-      terminated: this.#x < 0 || this.#x > ballAtRight,
+      terminated: this.#x < 0 || this.#x > maxBallX,
     };
   }
 
   frame(): Frame {
     const paddle: Point = [paddleWidth + paddleBehind, paddleHeight];
     return {
-      view: { min: [-side, -2 * border], max: [width + side, height + 2 * border] },
+      view: { min: [-sideMargin, -2 * border], max: [width + sideMargin, height + 2 * border] },
       shapes: [
         ...net,
         line([0, -border / 2], [width, -border / 2], border, 'ground'),
@@ -98,18 +98,18 @@ export class Pong implements Task<number> {
 }
 
 function movePaddle(paddle: number, by: number): number {
-  return Math.min(lowestPaddle, Math.max(0, paddle + by));
+  return Math.min(maxPaddleY, Math.max(0, paddle + by));
 }
 
 const border = 8;
-const dash = 20;
-const side = 30;
+const dashLength = 20;
+const sideMargin = 30;
 /** The ball is drawn at twice its size, and the paddles extend beyond the field, so that small pictures show both. */
 const ballRadius = ballSide;
 const paddleBehind = 12;
 
-const net = Array.from({ length: height / (2 * dash) }, (_, i) =>
-  line([width / 2, (2 * i + 0.5) * dash], [width / 2, (2 * i + 1.5) * dash], 3, 'guide'),
+const net = Array.from({ length: height / (2 * dashLength) }, (_, i) =>
+  line([width / 2, (2 * i + 0.5) * dashLength], [width / 2, (2 * i + 1.5) * dashLength], 3, 'guide'),
 );
 
 /** Converts a rectangle from the game's coordinates, where y points down. */

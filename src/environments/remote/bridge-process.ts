@@ -9,7 +9,7 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { childEnvironment } from '../../base/child-environment.js';
 import { parseJson } from '../../base/files/json-depth.js';
-import { type EnvironmentError, Exchange } from './remote-environment.js';
+import { type EnvironmentError, RequestChannel } from './remote-environment.js';
 
 /** Time allowed for the process to print a traceback, and to exit by itself before it is killed. */
 const graceMs = 1000;
@@ -18,7 +18,7 @@ export class BridgeProcess {
   readonly #usualTimeoutMs: number;
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #ended: Promise<void>;
-  readonly #exchange: Exchange<unknown>;
+  readonly #exchange: RequestChannel<unknown>;
   /** Error message, set once a reply takes too long. */
   #overdueRequest: string | undefined;
   #stderr = '';
@@ -29,7 +29,7 @@ export class BridgeProcess {
    * @param timeoutMs default time limit for a reply
    */
   constructor(name: string, command: string, args: readonly string[], timeoutMs: number) {
-    this.#exchange = new Exchange(name);
+    this.#exchange = new RequestChannel(name);
     this.#usualTimeoutMs = timeoutMs;
     this.#child = spawn(command, args, {
       stdio: ['pipe', 'pipe', 'pipe'],
@@ -42,7 +42,7 @@ export class BridgeProcess {
     createInterface(this.#child.stdout).on('line', (line) => this.#receive(line));
     // Writing to a child that has just exited fails; its `exit` event rejects the pending request.
     this.#child.stdin.on('error', () => {});
-    holdOpen(this.#child, false);
+    setKeepAlive(this.#child, false);
   }
 
   /** Sends a request and waits for the reply; only one request at a time. @throws EnvironmentError */
@@ -53,20 +53,20 @@ export class BridgeProcess {
       this.#stop('timeout', this.#overdueRequest);
     };
     const send = () => {
-      holdOpen(this.#child, true);
+      setKeepAlive(this.#child, true);
       this.#mark = randomBytes(12).toString('hex');
       this.#child.stdin.write(`${JSON.stringify({ ...message, mark: this.#mark })}\n`);
     };
     try {
       return await this.#exchange.ask(send, timeoutMs, () => void onTimeout());
     } finally {
-      holdOpen(this.#child, false);
+      setKeepAlive(this.#child, false);
     }
   }
 
   /** Ends the process: immediately if it is busy, otherwise after giving it time to clean up. */
   async close(): Promise<void> {
-    holdOpen(this.#child, true);
+    setKeepAlive(this.#child, true);
     const { busy } = this.#exchange;
     this.#fail('died', 'it was closed');
     this.#child.stdin.end();
@@ -163,7 +163,7 @@ function kill(child: ChildProcess): void {
 }
 
 /** Sets whether the child keeps this process alive; only a busy child should. */
-function holdOpen(child: ChildProcess, open: boolean): void {
+function setKeepAlive(child: ChildProcess, open: boolean): void {
   for (const handle of [child, child.stdin, child.stdout, child.stderr]) {
     if (handle !== child && !(handle instanceof Socket)) continue;
     if (open) (handle as ChildProcess | Socket).ref();

@@ -8,12 +8,12 @@ import { type Action, type Observation, type Space, symmetricBox } from '../envi
 import {
   EnvironmentError,
   type EpisodeBatch,
-  Exchange,
+  RequestChannel,
   type RemoteEnvironment,
 } from './remote-environment.js';
 
 const discrete = z.strictObject({ n: z.int().min(1), start: z.int().default(0) });
-const box = z
+const boxSchema = z
   .strictObject({ low: z.array(z.number()).min(1), high: z.array(z.number()).min(1) })
   .refine(({ low, high }) => low.length === high.length, 'low and high must have the same length');
 const vector = z.strictObject({ length: z.int().min(1) });
@@ -22,9 +22,9 @@ const text = z.strictObject({ text: z.literal(true) });
 /** OpenEnv's protocol reports neither spaces nor the format of actions, so the config must set them. */
 const optionsSchema = z.strictObject({
   /** `{n}` for a discrete state, `{length}` or `{low, high}` for a vector, `{text: true}` for text. */
-  observation: z.union([discrete, box, vector, text]),
+  observation: z.union([discrete, boxSchema, vector, text]),
   /** `{n}` for a discrete action, `{low, high}` for a vector, `{text: true}` for text. */
-  action: z.union([discrete, box, text]),
+  action: z.union([discrete, boxSchema, text]),
   /**
    * Observation fields that form the vector, in order (default: all numeric fields, sorted by name), or the field with
    * the text (default: `text`).
@@ -79,16 +79,16 @@ function observationOf(
     if (typeof shown === 'string') return shown;
     throw invalid(`field ${name} of the observation isn't text; set environment.options.fields`);
   }
-  const observed = Object.keys(fields).filter((name) => !unobservedFields.has(name));
-  const parts = (chosen ?? observed.toSorted()).map((name) => ({ name, numbers: numbersOf(fields[name]) }));
+  const observedNames = Object.keys(fields).filter((name) => !unobservedFields.has(name));
+  const parts = (chosen ?? observedNames.toSorted()).map((name) => ({ name, numbers: numbersOf(fields[name]) }));
   const missing = chosen && parts.find(({ numbers }) => numbers === undefined);
   if (missing !== undefined) throw invalid(`field ${missing.name} of the observation isn't numeric`);
   const numbers = parts.flatMap((part) => part.numbers ?? []);
-  const wanted = space.kind === 'box' ? space.low.length : 1;
-  if (numbers.length !== wanted) {
-    const held = parts.filter((part) => part.numbers !== undefined).map(({ name }) => name);
+  const expectedCount = space.kind === 'box' ? space.low.length : 1;
+  if (numbers.length !== expectedCount) {
+    const numericNames = parts.filter((part) => part.numbers !== undefined).map(({ name }) => name);
     throw invalid(
-      `the observation has ${plural(numbers.length, 'number')} (in ${held.join(', ') || 'no field'}) instead of ${wanted}; set environment.options.fields`,
+      `the observation has ${plural(numbers.length, 'number')} (in ${numericNames.join(', ') || 'no field'}) instead of ${expectedCount}; set environment.options.fields`,
     );
   }
   if (!numbers.every(Number.isFinite)) throw invalid('the observation contains a number that is not finite');
@@ -128,7 +128,7 @@ const answerSchema = z.union([
     data: z.object({ message: z.string().default('no reason given'), code: z.string().default('no code') }),
   }),
 ]);
-type SeenState = Extract<z.output<typeof answerSchema>, { type: 'observation' }>['data'];
+type StepData = Extract<z.output<typeof answerSchema>, { type: 'observation' }>['data'];
 
 /**
  * Connects to a server; all but the first of `parallel` connections open when they are needed. The protocol has one
@@ -149,18 +149,18 @@ export async function openOpenEnv(
   const connections = Array.from({ length: parallel }, () => new Connection(id, address, timeoutMs));
 
   const batch = (connection: Connection): EpisodeBatch => {
-    const observe = ({ observation }: SeenState) => observationOf(id, observation, parsed, observationSpace);
+    const observe = ({ observation }: StepData) => observationOf(id, observation, parsed, observationSpace);
     return {
-      slots: 1,
+      slotCount: 1,
       reset: async ([seed]) => [
         observe(await connection.ask({ type: 'reset', data: { ...parsed.reset, seed } })),
       ],
       async step([move]) {
-        const seen = await connection.ask({ type: 'step', data: withAction(parsed.step, move!.action) });
-        const done = seen.done ?? false;
-        const truncated = done && seen.observation.truncated === true;
-        const terminated = done && (!truncated || seen.observation.terminated === true);
-        return [{ observation: observe(seen), reward: Number(seen.reward ?? 0), terminated, truncated }];
+        const answer = await connection.ask({ type: 'step', data: withAction(parsed.step, move!.action) });
+        const done = answer.done ?? false;
+        const truncated = done && answer.observation.truncated === true;
+        const terminated = done && (!truncated || answer.observation.terminated === true);
+        return [{ observation: observe(answer), reward: Number(answer.reward ?? 0), terminated, truncated }];
       },
     };
   };
@@ -204,11 +204,11 @@ function addressOf(id: string): string {
 class Connection {
   readonly #address: string;
   readonly #timeoutMs: number;
-  readonly #exchange: Exchange<SeenState>;
+  readonly #exchange: RequestChannel<StepData>;
   #opening: Promise<WebSocket> | undefined;
 
   constructor(id: string, address: string, timeoutMs: number) {
-    this.#exchange = new Exchange(id);
+    this.#exchange = new RequestChannel(id);
     this.#address = address;
     this.#timeoutMs = timeoutMs;
   }
@@ -219,7 +219,7 @@ class Connection {
   }
 
   /** Sends a request and waits for the reply; only one request at a time. */
-  async ask(message: object): Promise<SeenState> {
+  async ask(message: object): Promise<StepData> {
     const socket = await this.open();
     const onTimeout = () => {
       this.#exchange.fail('timeout', `no reply within ${this.#timeoutMs / 1000} s`);

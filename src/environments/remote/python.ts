@@ -36,23 +36,23 @@ export type DescribeFailure = (failure: z.output<typeof failureReply>['failure']
 const minStartMs = 60_000;
 
 /** An environment run by a script in this folder. */
-interface RemoteKind<Description> {
+interface BridgedEnvironment<Description> {
   readonly id: string;
   readonly script: string;
-  readonly make: object;
-  readonly described: z.ZodType<Description>;
-  readonly refusals: DescribeFailure;
-  readonly needs: string;
+  readonly makeArguments: object;
+  readonly descriptionSchema: z.ZodType<Description>;
+  readonly describeFailure: DescribeFailure;
+  readonly requirement: string;
 }
 
 /** Python processes that play one environment in parallel. Each process starts at its first request. */
-export class PythonPlayers<Description> {
-  readonly #played: RemoteKind<Description>;
+export class PythonWorkers<Description> {
+  readonly #played: BridgedEnvironment<Description>;
   readonly #settings: PythonSettings;
   readonly #children = new Map<number, Promise<BridgeProcess>>();
   #description: Description | undefined;
 
-  constructor(played: RemoteKind<Description>, settings: PythonSettings) {
+  constructor(played: BridgedEnvironment<Description>, settings: PythonSettings) {
     this.#played = played;
     this.#settings = settings;
   }
@@ -79,22 +79,22 @@ export class PythonPlayers<Description> {
   }
 
   #child(index: number): Promise<BridgeProcess> {
-    const running = this.#children.get(index) ?? this.#start();
-    this.#children.set(index, running);
-    return running;
+    const child = this.#children.get(index) ?? this.#start();
+    this.#children.set(index, child);
+    return child;
   }
 
   async #start(): Promise<BridgeProcess> {
-    const { id, script, make, described, refusals, needs } = this.#played;
+    const { id, script, makeArguments, descriptionSchema, describeFailure, requirement } = this.#played;
     const { python, timeoutMs } = this.#settings;
     const path = join(packageRoot(), 'src', 'environments', 'remote', script);
     const child = new BridgeProcess(id, python, ['-u', '-X', 'utf8', path], timeoutMs);
     try {
-      const answer = await child.request({ make }, Math.max(timeoutMs, minStartMs));
+      const answer = await child.request({ make: makeArguments }, Math.max(timeoutMs, minStartMs));
       const failure = failureReply.safeParse(answer).data?.failure;
       if (failure !== undefined)
-        throw new UserError({ field: 'environment', value: id, ...refusals(failure) });
-      this.#description ??= parseReply(id, described, answer);
+        throw new UserError({ field: 'environment', value: id, ...describeFailure(failure) });
+      this.#description ??= parseReply(id, descriptionSchema, answer);
       return child;
     } catch (error) {
       await child.close();
@@ -103,7 +103,7 @@ export class PythonPlayers<Description> {
         field: 'environment',
         message: `can't start its process\n  ${error.message.slice(id.length + 2)}`,
         value: id,
-        hint: `set environment.python or POLICYLOOP_PYTHON (now ${python}) to an interpreter that has ${needs}`,
+        hint: `set environment.python or POLICYLOOP_PYTHON (now ${python}) to an interpreter that has ${requirement}`,
       });
     }
   }
@@ -115,10 +115,10 @@ function parseReply<S extends z.ZodType>(id: string, schema: S, answer: unknown)
   throw new EnvironmentError('protocol', `${id}: invalid reply: ${JSON.stringify(answer).slice(0, 200)}`);
 }
 
-const observation = z.union([z.number(), z.array(z.number())]);
+const observationSchema = z.union([z.number(), z.array(z.number())]);
 const specReply = z.object({ observation: spaceSchema, action: spaceSchema, maxSteps: z.int().nullable() });
-const resetReply = z.object({ observations: z.array(observation) });
-const stepReply = z.object({ steps: z.array(z.tuple([observation, z.number(), z.boolean(), z.boolean()])) });
+const resetReply = z.object({ observations: z.array(observationSchema) });
+const stepReply = z.object({ steps: z.array(z.tuple([observationSchema, z.number(), z.boolean(), z.boolean()])) });
 
 /**
  * Opens a Gymnasium environment in child processes (`bridge.py`). Arrays are flattened in C order, and dictionaries
@@ -134,7 +134,7 @@ export async function openPythonEnvironment(
 ): Promise<RemoteEnvironment> {
   const { python, modules, parallel, processes } = settings;
   const name = id.slice('gymnasium:'.length);
-  const refusals: DescribeFailure = ({ kind, message, details }) => {
+  const describeFailure: DescribeFailure = ({ kind, message, details }) => {
     if (kind === 'import') {
       const isOwn = name.split(/[:.]/, 1)[0] === details.split('.', 1)[0];
       const hint = isOwn
@@ -154,35 +154,35 @@ export async function openPythonEnvironment(
       ...(message.startsWith('NameNotFound') && { hint }),
     };
   };
-  const players = new PythonPlayers(
+  const workers = new PythonWorkers(
     {
       id,
       script: 'bridge.py',
-      make: { id: name, options, modules },
-      described: specReply,
-      refusals,
-      needs: 'gymnasium (pip install "gymnasium[mujoco]")',
+      makeArguments: { id: name, options, modules },
+      descriptionSchema: specReply,
+      describeFailure,
+      requirement: 'gymnasium (pip install "gymnasium[mujoco]")',
     },
     settings,
   );
   const batch = (index: number): EpisodeBatch => ({
-    slots: parallel,
-    reset: async (seeds) => (await players.ask(index, resetReply, { reset: seeds })).observations,
+    slotCount: parallel,
+    reset: async (seeds) => (await workers.ask(index, resetReply, { reset: seeds })).observations,
     step: async (moves) => {
       const request = { step: moves.map(({ slot, action }) => [slot, action]) };
-      const { steps } = await players.ask(index, stepReply, request);
+      const { steps } = await workers.ask(index, stepReply, request);
       return steps.map(([observation, reward, terminated, truncated]) => {
         return { observation, reward, terminated, truncated };
       });
     },
   });
-  const { observation: observationSpace, action: actionSpace, maxSteps } = await players.description();
+  const { observation: observationSpace, action: actionSpace, maxSteps } = await workers.description();
   return {
     id,
     observationSpace,
     actionSpace,
     ...(maxSteps !== null && { maxSteps }),
     batches: Array.from({ length: processes }, (_, index) => batch(index)),
-    close: () => players.close(),
+    close: () => workers.close(),
   };
 }

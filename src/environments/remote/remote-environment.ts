@@ -11,7 +11,7 @@ export interface Move {
 
 /** Episodes that advance in lockstep, so that one message contains a step of each episode. */
 export interface EpisodeBatch {
-  readonly slots: number;
+  readonly slotCount: number;
   /** Starts one episode per seed, in slots 0, 1, …; earlier episodes are abandoned. @throws EnvironmentError */
   reset(seeds: readonly number[]): Promise<readonly Observation[]>;
   /** Takes one step per move; returns the steps in the order of the moves. @throws EnvironmentError */
@@ -37,7 +37,7 @@ export function isRemote(environment: Environment | RemoteEnvironment): environm
 }
 
 /** Sends one request at a time to an environment's program. After the first failure, all requests fail. */
-export class Exchange<Answer> {
+export class RequestChannel<Answer> {
   readonly #name: string;
   #pending: { resolve(answer: Answer): void; reject(error: EnvironmentError): void } | undefined;
   #failure: EnvironmentError | undefined;

@@ -4,7 +4,7 @@ import { UserError } from '../../base/errors.js';
 import type { Step, TextInfo } from '../environment.js';
 import { toSnakeCase } from '../options.js';
 import { folds } from '../text/text-game.js';
-import { type DescribeFailure, PythonPlayers, type PythonSettings } from './python.js';
+import { type DescribeFailure, PythonWorkers, type PythonSettings } from './python.js';
 import type { EpisodeBatch, RemoteEnvironment } from './remote-environment.js';
 
 const games = [
@@ -57,13 +57,13 @@ export function parseExpressGame(id: string, options: Readonly<Record<string, un
     fold,
     maxSteps: maxSteps === -1 ? undefined : maxSteps,
     params: Object.entries(params)
-      .map(([key, value]) => `${camelCase(key)}=${flagOr(value)}`)
+      .map(([key, value]) => `${camelCase(key)}=${toParam(value)}`)
       .join(','),
   };
 }
 
 /** Writes flags as 1 and 0, like TextWorldExpress. */
-const flagOr = (value: unknown) => (`${value}` === 'true' ? 1 : `${value}` === 'false' ? 0 : String(value));
+const toParam = (value: unknown) => (`${value}` === 'true' ? 1 : `${value}` === 'false' ? 0 : String(value));
 
 const camelCase = (name: string) => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
@@ -103,7 +103,7 @@ export async function openTextWorldExpress(
 ): Promise<RemoteEnvironment> {
   const { game, params, fold, maxSteps } = parseExpressGame(id, options);
   const { python, parallel, processes } = settings;
-  const refusals: DescribeFailure = ({ kind, message }) => {
+  const describeFailure: DescribeFailure = ({ kind, message }) => {
     if (kind === 'import')
       return {
         message: `${python} lacks a Python module: ${message}`,
@@ -116,18 +116,18 @@ export async function openTextWorldExpress(
       };
     return { message: `TextWorldExpress can't create this game: ${message}` };
   };
-  const players = new PythonPlayers(
+  const workers = new PythonWorkers(
     {
       id,
       script: 'express_bridge.py',
-      make: { game, params, fold },
-      described: readyReply,
-      refusals,
-      needs: 'textworld-express (pip install textworld-express; it also needs Java)',
+      makeArguments: { game, params, fold },
+      descriptionSchema: readyReply,
+      describeFailure,
+      requirement: 'textworld-express (pip install textworld-express; it also needs Java)',
     },
     settings,
   );
-  await players.description();
+  await workers.description();
   const slots = ownProcessGames.includes(game) ? Math.min(parallel, maxProcesses) : parallel;
   return {
     id,
@@ -135,20 +135,20 @@ export async function openTextWorldExpress(
     actionSpace: { kind: 'text' },
     ...(maxSteps !== undefined && { maxSteps }),
     batches: Array.from({ length: processes }, (_, index) =>
-      batch(players, index, slots, maxSteps ?? Infinity),
+      batch(workers, index, slots, maxSteps ?? Infinity),
     ),
-    close: () => players.close(),
+    close: () => workers.close(),
   };
 }
 
 function batch(
-  players: PythonPlayers<unknown>,
+  workers: PythonWorkers<unknown>,
   index: number,
   slots: number,
   maxSteps: number,
 ): EpisodeBatch {
   let plays: readonly RunningPlay[] = [];
-  const take = (play: RunningPlay, now: State): Step => {
+  const advance = (play: RunningPlay, now: State): Step => {
     const [observation, score, won, lost] = now;
     const { score: before, moves } = play.info;
     play.info = infoOf(now, moves! + (observation.startsWith(unknownActionPrefix) ? 0 : 1));
@@ -158,11 +158,11 @@ function batch(
     return { observation, reward: score - before, terminated, truncated };
   };
   return {
-    slots,
+    slotCount: slots,
     async reset(given) {
       // Java accepts seeds below 2^31; larger seeds are reduced to their lower 31 bits.
       const seeds = given.map((seed) => seed % 2 ** 31);
-      const { tasks, states } = await players.ask(index, resetReply, { reset: seeds });
+      const { tasks, states } = await workers.ask(index, resetReply, { reset: seeds });
       plays = states.map((now, slot) => {
         return { seed: seeds[slot]!, task: tasks[slot]!, info: infoOf(now, 0), steps: 0 };
       });
@@ -170,12 +170,12 @@ function batch(
     },
     async step(moves) {
       const request = { step: moves.map(({ slot, action }) => [slot, String(action)]) };
-      const { states } = await players.ask(index, stepReply, request);
-      return states.map((now, i) => take(plays[moves[i]!.slot]!, now));
+      const { states } = await workers.ask(index, stepReply, request);
+      return states.map((now, i) => advance(plays[moves[i]!.slot]!, now));
     },
     info: (slot) => plays[slot]!.info,
     objective: (slot) => plays[slot]!.task,
-    gold: async (slot) => (await players.ask(index, goldenReply, { gold: plays[slot]!.seed })).gold,
+    gold: async (slot) => (await workers.ask(index, goldenReply, { gold: plays[slot]!.seed })).gold,
   };
 }
 

@@ -20,9 +20,9 @@ export function cliffWalking(options: { readonly is_slippery: boolean }): Tabula
       : { probability, state: next, reward: -1, terminated: next === cliffGoal };
   };
   return new TabularTask({
-    states: cliffGrid.size,
-    actions: 4,
-    initial: startDistribution(cliffStart, cliffGrid.size),
+    stateCount: cliffGrid.size,
+    actionCount: 4,
+    startProbabilities: startDistribution(cliffStart, cliffGrid.size),
     outcomes: (state, action) =>
       options.is_slippery
         ? [3, 0, 1].map((turn) => move(state, action + turn, 1 / 3))
@@ -80,7 +80,7 @@ export function frozenLake(options: FrozenLakeOptions): TabularTask {
   const grid = new Grid(map.length, map[0]!.length);
   const [goalReward, holeReward, frozenReward] = options.reward_schedule;
   const tiles = [...map.join('')];
-  const starts = tiles.filter((tile) => tile === 'S').length;
+  const startCount = tiles.filter((tile) => tile === 'S').length;
   const failRate = (1 - options.success_rate) / 2;
   const move = (state: number, action: number, probability: number): TabularOutcome => {
     // Actions are numbered anticlockwise, starting with left.
@@ -90,9 +90,9 @@ export function frozenLake(options: FrozenLakeOptions): TabularTask {
     return { probability, state: next, reward, terminated: tile === 'G' || tile === 'H' };
   };
   return new TabularTask({
-    states: grid.size,
-    actions: 4,
-    initial: tiles.map((tile) => (tile === 'S' ? 1 / starts : 0)),
+    stateCount: grid.size,
+    actionCount: 4,
+    startProbabilities: tiles.map((tile) => (tile === 'S' ? 1 / startCount : 0)),
     outcomes: (state, action) =>
       options.is_slippery
         ? [

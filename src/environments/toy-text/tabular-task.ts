@@ -11,10 +11,10 @@ export interface TabularOutcome {
 
 /** A finite Markov decision process. */
 interface TabularModel {
-  readonly states: number;
-  readonly actions: number;
+  readonly stateCount: number;
+  readonly actionCount: number;
   /** Probability that an episode starts in each state. */
-  readonly initial: readonly number[];
+  readonly startProbabilities: readonly number[];
   /** The outcomes of an action in a state; their order matters when a random number selects one. */
   outcomes(state: number, action: number): readonly TabularOutcome[];
   draw(state: number): Frame;
@@ -29,32 +29,32 @@ export class TabularTask implements Task<number> {
   readonly observationSpace: DiscreteSpace;
   readonly actionSpace: DiscreteSpace;
   readonly #model: TabularModel;
-  /** The outcomes of each action in each state, at `state · actions + action`. */
+  /** The outcomes of each action in each state, at `state · actionCount + action`. */
   readonly #outcomes: readonly (readonly TabularOutcome[])[];
   readonly #probabilities: readonly (readonly number[])[];
   #state = 0;
   #random!: RandomGenerator;
 
   constructor(model: TabularModel) {
-    this.observationSpace = { kind: 'discrete', n: model.states };
-    this.actionSpace = { kind: 'discrete', n: model.actions };
+    this.observationSpace = { kind: 'discrete', n: model.stateCount };
+    this.actionSpace = { kind: 'discrete', n: model.actionCount };
     this.#model = model;
-    this.#outcomes = Array.from({ length: model.states * model.actions }, (_, i) =>
-      model.outcomes(Math.floor(i / model.actions), i % model.actions),
+    this.#outcomes = Array.from({ length: model.stateCount * model.actionCount }, (_, i) =>
+      model.outcomes(Math.floor(i / model.actionCount), i % model.actionCount),
     );
     this.#probabilities = this.#outcomes.map((outcomes) => outcomes.map(({ probability }) => probability));
   }
 
   reset(random: RandomGenerator): Observation {
     this.#random = random;
-    this.#state = random.categorical(this.#model.initial);
+    this.#state = random.categorical(this.#model.startProbabilities);
     return this.#state;
   }
 
   step(action: number): TaskStep {
-    const place = this.#state * this.actionSpace.n + action;
-    const drawn = this.#random.categorical(this.#probabilities[place]!);
-    const { state, reward, terminated } = this.#outcomes[place]![drawn]!;
+    const index = this.#state * this.actionSpace.n + action;
+    const drawn = this.#random.categorical(this.#probabilities[index]!);
+    const { state, reward, terminated } = this.#outcomes[index]![drawn]!;
     this.#state = state;
     return { observation: state, reward, terminated };
   }

@@ -64,13 +64,13 @@ export class Taxi implements Task<number> {
 
   constructor(options: TaxiOptions) {
     this.#options = options;
-    const side = (1 - options.rainy_probability) / 2;
-    this.#drift = options.is_rainy ? [options.rainy_probability, side, side] : certain;
+    const sideShare = (1 - options.rainy_probability) / 2;
+    this.#drift = options.is_rainy ? [options.rainy_probability, sideShare, sideShare] : singleOutcome;
   }
 
   reset(random: RandomGenerator): Observation {
     this.#random = random;
-    const state = random.categorical(initialStates);
+    const state = random.categorical(startProbabilities);
     this.#situation = decode(state);
     this.#fickle = this.#options.fickle_passenger && random.random() < this.#options.fickle_probability;
     return state;
@@ -78,7 +78,7 @@ export class Taxi implements Task<number> {
 
   step(action: number): TaskStep {
     if (action < pickUp) return this.#drive(action);
-    this.#random.categorical(certain); // Gymnasium also consumes a random number here.
+    this.#random.categorical(singleOutcome); // Gymnasium also consumes a random number here.
     return action === pickUp ? this.#pickUp() : this.#dropOff();
   }
 
@@ -138,10 +138,10 @@ function decode(state: number): Situation {
   return { place: Math.floor(state / 20), passenger: Math.floor(state / 4) % 5, destination: state % 4 };
 }
 
-const certain: readonly number[] = [1];
+const singleOutcome: readonly number[] = [1];
 
 /** Uniform over the states in which the passenger waits at a stand other than the destination. */
-const initialStates: readonly number[] = Array.from({ length: states }, (_, state) => {
+const startProbabilities: readonly number[] = Array.from({ length: states }, (_, state) => {
   const { passenger, destination } = decode(state);
   return passenger !== inTaxi && passenger !== destination ? 1 / 300 : 0;
 });
@@ -149,7 +149,7 @@ const initialStates: readonly number[] = Array.from({ length: states }, (_, stat
 /** Top view of the town: the taxi, the four stands, the passenger (a dot) and the destination (a filled stand). */
 function drawTaxi({ place, passenger, destination }: Situation): Frame {
   const [x, y] = grid.center(passenger === inTaxi ? place : stands[passenger]!);
-  const aside = passenger === inTaxi ? 0 : 0.3; // so that a waiting passenger doesn't seem to be in the taxi
+  const offset = passenger === inTaxi ? 0 : 0.3; // so that a waiting passenger doesn't seem to be in the taxi
   const wall = (row: number, right: number) => line([right + 1, -row], [right + 1, -row - 1], 0.12, 'ground');
   return {
     view: grid.view,
@@ -159,7 +159,7 @@ function drawTaxi({ place, passenger, destination }: Situation): Frame {
       ...walls.flatMap((columns, row) => columns.map((right) => wall(row, right))),
       ...stands.map((stand, i) => grid.text(stand, 'RGYB'[i]!, 'guide', 0.5)),
       grid.tile(place, 'agent', 0.2),
-      circle([x + aside, y - aside], 0.14, 'object'),
+      circle([x + offset, y - offset], 0.14, 'object'),
     ],
   };
 }

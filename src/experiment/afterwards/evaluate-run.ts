@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import type { CommandContext } from '../../base/context.js';
 import { replaceFile } from '../../base/files/files.js';
-import { changedSince } from '../../base/modules/sources.js';
+import { changesSince } from '../../base/modules/sources.js';
 import { confirmationSeeds } from '../../base/random/seeds.js';
 import { warningText } from '../../base/text/progress.js';
 import { evaluationModules } from '../../config/config.js';
@@ -59,8 +59,8 @@ export async function evaluateRun(
   request: EvaluationRequest,
   context: CommandContext,
 ): Promise<{ readonly environment: string; readonly figures: EvaluationFigures }> {
-  const played = await openPlayedPolicy(request, context);
-  const { entry, file, run } = played;
+  const policy = await openPlayedPolicy(request, context);
+  const { entry, file, run } = policy;
   const { parameters, program } = entry;
   const { manifest } = run;
   const seeds = confirmationSeeds(request.seed ?? manifest.seed, 'inspection', request.episodes);
@@ -68,8 +68,8 @@ export async function evaluateRun(
     play(run, parameters, seeds, request.workers, context),
   );
   const { picture } = request;
-  if (picture !== undefined) await locateFaults(file ?? '', () => drawPicture(played, seeds[0]!, picture));
-  for (const module of changedSince(manifest.modules, evaluationModules(run.config))) {
+  if (picture !== undefined) await locateFaults(file ?? '', () => drawPicture(policy, seeds[0]!, picture));
+  for (const module of changesSince(manifest.modules, evaluationModules(run.config))) {
     context.note(warningText(`${module} has changed since the run, so the policy may score differently`));
   }
   const range = returnRange(run.config.environment, run.config.evaluation);

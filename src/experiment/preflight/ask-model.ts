@@ -26,13 +26,13 @@ import { promptSize, syntheticWarmUp } from './prompt-size.js';
  * Tells each model how long its prompts can become, so that servers load it only once, with enough context.
  * @param onFailure called if a model's server doesn't answer
  */
-export async function makeRoom(
+export async function reserveContext(
   assembly: Assembly,
   signal: AbortSignal | undefined,
   onFailure: (error: ModelError) => void,
 ): Promise<void> {
   for (const model of languageModelsOf(assembly)) {
-    model.expect?.(promptSize(assembly).bound);
+    model.expect?.(promptSize(assembly).tokenBound);
     await model.context?.(signal).catch((error: unknown) => {
       if (!(error instanceof ModelError)) throw error;
       onFailure(error);
@@ -59,7 +59,7 @@ const probe = {
 export async function askModel(
   assembly: Assembly,
   env: CommandContext['env'],
-  asking: AskOptions,
+  askOptions: AskOptions,
 ): Promise<readonly Finding[]> {
   const { config, proposer, stages } = assembly;
   const own = languageMemberOf(config.model);
@@ -74,7 +74,7 @@ export async function askModel(
     })),
   ];
   const findings: Finding[] = [];
-  for (const one of all) append(findings, await askOne(one, assembly, env, asking));
+  for (const one of all) append(findings, await probeModel(one, assembly, env, askOptions));
   return findings;
 }
 
@@ -87,28 +87,28 @@ interface ProbedModel {
   readonly proposes: boolean;
 }
 
-async function askOne(
+async function probeModel(
   { config, field, model, proposes }: ProbedModel,
   assembly: Assembly,
   env: CommandContext['env'],
-  asking: AskOptions,
+  askOptions: AskOptions,
 ): Promise<readonly Finding[]> {
   if (model === undefined) return [];
   try {
     // Retries would delay the report of an error.
-    const asked =
+    const askedModel =
       'maxRetries' in config
         ? createModel({ ...config, maxRetries: 0, timeoutSeconds: Math.min(config.timeoutSeconds, 180) }, env)
         : model;
     // Have the server load the model with the context that a run needs.
-    asked.expect?.(promptSize(assembly).bound);
-    const name = (await asked.open?.()) ?? asked.id;
-    const call = proposes ? await firstProposal(assembly, asked, asking) : undefined;
+    askedModel.expect?.(promptSize(assembly).tokenBound);
+    const name = (await askedModel.open?.()) ?? askedModel.id;
+    const call = proposes ? await firstProposal(assembly, askedModel, askOptions) : undefined;
     if (proposes && call === undefined) return [];
-    if (call?.outcome.kind === 'error') return [noAnswer(field, call.outcome.message)];
+    if (call?.outcome.kind === 'error') return [noAnswerFinding(field, call.outcome.message)];
     const [answer] = call
       ? [call.completion]
-      : await asked.generate(probe.messages, { ...probe.options, ...asking });
+      : await askedModel.generate(probe.messages, { ...probe.options, ...askOptions });
     const { warnings = [], ...completion } = answer!;
     return [
       judgeReply(completion, call, { corrections: assembly.config.corrections, field, name }),
@@ -116,11 +116,11 @@ async function askOne(
     ];
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
-    return [noAnswer(field, error.message)];
+    return [noAnswerFinding(field, error.message)];
   }
 }
 
-const noAnswer = (field: string, message: string): Finding => ({
+const noAnswerFinding = (field: string, message: string): Finding => ({
   level: 'error',
   field,
   message: `did not answer: ${message}`,
@@ -137,11 +137,11 @@ function judgeReply(
   }: { readonly corrections: number; readonly field: string; readonly name: string },
 ): Finding {
   const { finishReason, format, latencyMs, text, usage } = completion;
-  const tokens = (count: number | undefined) => (count === undefined ? '?' : formatCount(count));
-  const sizes = `${tokens(usage.promptTokens)} tokens in, ${tokens(usage.completionTokens)} out`;
-  const answers = `${name} answers (${formatDuration(latencyMs)}, ${sizes}${format === undefined ? '' : `, format ${format}`})`;
+  const countText = (count: number | undefined) => (count === undefined ? '?' : formatCount(count));
+  const tokensText = `${countText(usage.promptTokens)} tokens in, ${countText(usage.completionTokens)} out`;
+  const answersText = `${name} answers (${formatDuration(latencyMs)}, ${tokensText}${format === undefined ? '' : `, format ${format}`})`;
   const isEmpty = text.trim() === '';
-  const longer =
+  const lengthHint =
     finishReason === 'length'
       ? `raise ${field}.maxTokens: the model may use up its tokens on reasoning before it answers`
       : silenceWarning(completion, undefined);
@@ -149,27 +149,27 @@ function judgeReply(
     return isEmpty
       ? warningFinding({
           field,
-          message: `${answers}, but its reply is empty`,
-          ...(longer !== undefined && { hint: longer }),
+          message: `${answersText}, but its reply is empty`,
+          ...(lengthHint !== undefined && { hint: lengthHint }),
         })
-      : okFinding(field, answers);
+      : okFinding(field, answersText);
   const { outcome } = call;
   if (outcome.kind === 'accepted') {
     const { parameters, program } = outcome;
     const answer =
       program === undefined ? `${plural(parameters.length, 'parameter')} in range` : programTitle(outcome);
-    return okFinding(field, `${answers}; a run would accept the reply: ${answer}`);
+    return okFinding(field, `${answersText}; a run would accept the reply: ${answer}`);
   }
-  const again =
+  const retryHint =
     corrections === 0
       ? 'set corrections=3 to ask again'
       : `a run asks again up to ${plural(corrections, 'time')}`;
   return warningFinding({
     field,
-    message: `${answers}, but a run would reject this reply: ${rejectionText(call, 200)}`,
+    message: `${answersText}, but a run would reject this reply: ${rejectionText(call, 200)}`,
     hint:
-      longer ??
-      `${again}; if that doesn't help, try another prompts.set, a model.format that enforces the answer, or a larger model`,
+      lengthHint ??
+      `${retryHint}; if that doesn't help, try another prompts.set, a model.format that enforces the answer, or a larger model`,
   });
 }
 
@@ -181,13 +181,13 @@ function judgeReply(
 async function firstProposal(
   assembly: Assembly,
   model: LanguageModel,
-  asking: AskOptions,
+  askOptions: AskOptions,
 ): Promise<CallRecord | undefined> {
   const { config, family } = assembly;
   const entries = syntheticWarmUp(assembly);
   const buffer = createReplayBuffer(entries);
   const prompter = new Prompter({ ...assembly, buffer, recorded: emptyRun });
-  let asked: CallRecord | undefined;
+  let firstCall: CallRecord | undefined;
   await languageModelProposer(model).propose({
     prompt: prompter.prompt(1),
     task: { parameters: family.parameters, history: entries, warmup: entries.length },
@@ -200,14 +200,14 @@ async function firstProposal(
       family,
       encoding: encodingFor(family, config.prompts.set),
       form: answerFormOf(languageModelOf(config.model), config.prompts),
-      edited: prompter.parent()?.parameters,
+      original: prompter.parent()?.parameters,
     }),
     seed: (candidate, attempt) => callSeed(config.seed, 1, candidate, attempt),
     recorded: () => undefined,
-    caller: { ledger: ledgerOf(assembly), ...asking, now: () => new Date(0) },
+    caller: { ledger: ledgerOf(assembly), ...askOptions, now: () => new Date(0) },
     onCall: (call) => {
-      asked = call;
+      firstCall = call;
     },
   });
-  return asked;
+  return firstCall;
 }

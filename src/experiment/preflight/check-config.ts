@@ -29,7 +29,7 @@ export async function checkConfig(
   let loaded: LoadedConfig | undefined;
   try {
     loaded = loadConfig({ file, overrides, cwd });
-    if (offline && runsCode(loaded.config)) return [...notesOf(loaded), ...locateAll(loaded, [notChecked])];
+    if (offline && runsCode(loaded.config)) return [...notesOf(loaded), ...locateFindings(loaded, [codeWarning])];
     const assembly = await assemble(loaded.config, env, undefined, { ask: offline ? undefined : stop.abort });
     try {
       const context = await contextOf(assembly.config.model, assembly.proposer.model, !offline, stop.abort);
@@ -40,14 +40,14 @@ export async function checkConfig(
         begun = true;
         progress?.update(value);
       };
-      const played = offline ? [] : await playStep(assembly, stop.abort);
-      const answer = offline ? [] : await askModel(assembly, env, { signal: stop.finish, onRead });
-      const [failed, others] = [errorsIn(answer), answer.filter(({ level }) => level !== 'error')];
+      const playFindings = offline ? [] : await playStep(assembly, stop.abort);
+      const modelFindings = offline ? [] : await askModel(assembly, env, { signal: stop.finish, onRead });
+      const [failed, others] = [errorsIn(modelFindings), modelFindings.filter(({ level }) => level !== 'error')];
       // Failures come first, so that they aren't overlooked.
       return [
-        ...locateAll(loaded, [...played, ...failed]),
+        ...locateFindings(loaded, [...playFindings, ...failed]),
         ...notesOf(loaded),
-        ...locateAll(loaded, [...findings, ...others]),
+        ...locateFindings(loaded, [...findings, ...others]),
       ];
     } finally {
       await closeEnvironment(assembly);
@@ -75,7 +75,7 @@ async function playStep(assembly: Assembly, abort: AbortSignal): Promise<readonl
 
 const runsCode = (config: Config) => isRemoteId(config.environment.id) || modulesOf(config).length > 0;
 
-const notChecked = warningFinding({
+const codeWarning = warningFinding({
   field: 'config',
   message:
     'the config names modules or another program, which are not run offline, so only its fields are checked',
@@ -85,7 +85,7 @@ const notChecked = warningFinding({
 const notesOf = (loaded: LoadedConfig | undefined): readonly Finding[] =>
   (loaded?.notes ?? []).map((note) => okFinding('config', note.trim()));
 
-function locateAll(loaded: LoadedConfig, findings: readonly Finding[]): readonly Finding[] {
+function locateFindings(loaded: LoadedConfig, findings: readonly Finding[]): readonly Finding[] {
   return findings.map((finding) =>
     finding.level === 'ok' ? finding : { ...finding, ...loaded.locate(new UserError(finding)).problems[0]! },
   );

@@ -22,19 +22,19 @@ import { type Finding, okFinding, warningFinding } from './findings.js';
 import { type PromptSize, promptSize } from './prompt-size.js';
 import { estimateRun, type RunEstimate } from './run-estimate.js';
 
-type Estimated = Finding & { readonly estimate?: RunEstimate };
-type Found = Estimated | false | undefined;
+type EstimatedFinding = Finding & { readonly estimate?: RunEstimate };
+type MaybeFinding = EstimatedFinding | false | undefined;
 
-export function preflight(assembly: Assembly, context?: ModelContext): readonly Estimated[] {
+export function preflight(assembly: Assembly, context?: ModelContext): readonly EstimatedFinding[] {
   const size = promptSize(assembly, context);
   const { config, environment } = assembly;
   const {
     description,
     parameters: { count, low, high },
   } = assembly.family;
-  const reader = languageModelOf(config.model);
+  const modelConfig = languageModelOf(config.model);
   const { field } = languageMemberOf(config.model) ?? { field: 'model' };
-  const findings: readonly Found[] = [
+  const findings: readonly MaybeFinding[] = [
     okFinding('environment', environment.id),
     okFinding(
       'policy',
@@ -45,11 +45,11 @@ export function preflight(assembly: Assembly, context?: ModelContext): readonly 
     ...boundFindings(assembly),
     ...promptFindings(assembly, size),
     ...notationFindings(config),
-    ...(reader === undefined
+    ...(modelConfig === undefined
       ? []
       : [
-          hiddenHistory(assembly, size, context?.tokens),
-          ...lengthFindings(assembly, size, context?.tokens, reader),
+          hiddenHistoryFinding(assembly, size, context?.tokens),
+          ...lengthFindings(assembly, size, context?.tokens, modelConfig),
         ]),
     context?.warning !== undefined && warningFinding({ field: 'model.name', message: context.warning }),
     ...limitFindings(assembly, size),
@@ -61,21 +61,21 @@ export function preflight(assembly: Assembly, context?: ModelContext): readonly 
 }
 
 /** Relative tolerance for returns stated in a config, which may be rounded. */
-const rounding = 0.01;
+const tolerance = 0.01;
 
 /** Compares the returns that a config states with the highest return of an episode, if it is known. */
-function boundFindings({ config, environment: { id } }: Assembly): readonly Found[] {
+function boundFindings({ config, environment: { id } }: Assembly): readonly MaybeFinding[] {
   const { evaluation, prompts, target } = config;
   const [, value] = returnRange(config.environment, evaluation);
   const best = String(Number(value.toPrecision(4)));
-  const stated = [
+  const statedReturns = [
     ['prompts.optimum', prompts.optimum],
     ['target.return', target?.return],
   ] as const;
-  return stated.map(
+  return statedReturns.map(
     ([field, wanted]) =>
       wanted !== undefined &&
-      wanted > value + rounding * Math.abs(value) &&
+      wanted > value + tolerance * Math.abs(value) &&
       warningFinding({
         field,
         value: wanted,
@@ -86,11 +86,11 @@ function boundFindings({ config, environment: { id } }: Assembly): readonly Foun
 }
 
 /** Reports prompts that name parameters the policy lacks, or never show the form of an answer. */
-function promptFindings({ config, family }: Assembly, { first }: PromptSize): readonly Found[] {
+function promptFindings({ config, family }: Assembly, { first }: PromptSize): readonly MaybeFinding[] {
   const { count } = family.parameters;
   const at = { field: 'prompts.set', value: config.prompts.set };
-  const asked = first.messages.filter(({ role }) => role !== 'assistant');
-  const text = asked.map(({ content }) => content).join('\n');
+  const askedMessages = first.messages.filter(({ role }) => role !== 'assistant');
+  const text = askedMessages.map(({ content }) => content).join('\n');
   if (family.description.kind === 'program')
     return [
       !/```|^<{5,}/m.test(text) &&
@@ -121,15 +121,15 @@ function promptFindings({ config, family }: Assembly, { first }: PromptSize): re
 }
 
 /** Warns about prompt sets with a number format that the embedded model doesn't understand. */
-function notationFindings(config: Config): readonly Found[] {
+function notationFindings(config: Config): readonly MaybeFinding[] {
   const { model, prompts } = config;
   const isEmbedded = (one: SingleModelConfig | undefined) =>
     one?.provider === 'local' && one.path === embeddedModel && one.adapter === undefined;
-  const reader = languageModelOf(model);
+  const modelConfig = languageModelOf(model);
   const sets = [
-    ['prompts.set', prompts.set, reader] as const,
+    ['prompts.set', prompts.set, modelConfig] as const,
     ...stagesOf(config).map(
-      (stage) => [`${stage.name}.prompts`, stage.prompts, stage.model ?? reader] as const,
+      (stage) => [`${stage.name}.prompts`, stage.prompts, stage.model ?? modelConfig] as const,
     ),
   ];
   return sets.map(
@@ -147,23 +147,23 @@ function notationFindings(config: Config): readonly Found[] {
 }
 
 /** Warns if `memory.tokens` is too small for all the evaluations that the last prompt would show. */
-function hiddenHistory(
+function hiddenHistoryFinding(
   { config, imported }: Assembly,
-  { entry, shown: most }: PromptSize,
+  { entryTokens, shownCount: most }: PromptSize,
   context = Number.POSITIVE_INFINITY,
-): Found {
+): MaybeFinding {
   const { candidates, memory, model, warmup } = config;
   const { count, first } = modelIterations(model, config);
   const last = warmup.policies + imported.length + (first + count - 2) * candidates;
-  const [room, shown] = [Math.floor(memory.tokens / entry), Math.min(last, most)];
-  const enough = Math.ceil((shown * entry) / 1000) * 1000;
+  const [room, shown] = [Math.floor(memory.tokens / entryTokens), Math.min(last, most)];
+  const enoughTokens = Math.ceil((shown * entryTokens) / 1000) * 1000;
   return (
     room < shown &&
     warningFinding({
       field: 'memory.tokens',
       value: memory.tokens,
       message: `has room for about ${room} of the ${shown} evaluations that the last prompt would show; the oldest are hidden`,
-      hint: `${enough < context ? `set memory.tokens=${enough}, or ` : ''}show fewer evaluations (memory.best, memory.recent)`,
+      hint: `${enoughTokens < context ? `set memory.tokens=${enoughTokens}, or ` : ''}show fewer evaluations (memory.best, memory.recent)`,
     })
   );
 }
@@ -171,25 +171,25 @@ function hiddenHistory(
 /** Reports the size of the first prompt, and prompts or replies that are too long. */
 function lengthFindings(
   { config, family }: Assembly,
-  { reply, first, last }: PromptSize,
+  { replyTokens, first, last }: PromptSize,
   context: number | undefined,
-  reader: SingleModelConfig,
-): readonly Found[] {
-  const maxTokens = 'maxTokens' in reader ? reader.maxTokens : undefined;
+  modelConfig: SingleModelConfig,
+): readonly MaybeFinding[] {
+  const maxTokens = 'maxTokens' in modelConfig ? modelConfig.maxTokens : undefined;
   const { count } = family.parameters;
   const isCut = maxTokens !== undefined && family.description.kind !== 'program' && count > maxTokens;
   const longest = Math.round(last);
-  const fits = context === undefined || last + reply <= context;
+  const fits = context === undefined || last + replyTokens <= context;
   // A target or a limit may end the run before prompts become that long.
   const mayEnd = config.target !== undefined || Object.keys(config.limits).length > 0;
-  const fewest = mayEnd ? first.fewest : (last * first.fewest) / first.tokens;
+  const minTokens = mayEnd ? first.minTokens : (last * first.minTokens) / first.tokens;
   return [
     isCut && {
       level: 'error',
       field: 'model.maxTokens',
       value: maxTokens,
       message: `an answer with ${plural(count, 'parameter')} takes at least ${count} tokens, so it would be truncated`,
-      hint: `set model.maxTokens=${2 * reply}, or use fewer parameters`,
+      hint: `set model.maxTokens=${2 * replyTokens}, or use fewer parameters`,
     },
     fits
       ? okFinding(
@@ -197,19 +197,19 @@ function lengthFindings(
           `the first prompt takes about ${first.tokens}${context === undefined ? '' : ` of ${context}`} tokens, the last about ${longest}`,
         )
       : {
-          level: fewest > context ? 'error' : 'warning',
+          level: minTokens > context ? 'error' : 'warning',
           field: 'memory.tokens',
-          message: `the first prompt takes about ${first.tokens} tokens, the last about ${longest} and its reply ${reply}, but the model's context has only ${context}`,
+          message: `the first prompt takes about ${first.tokens} tokens, the last about ${longest} and its reply ${replyTokens}, but the model's context has only ${context}`,
           hint: `show less (memory.tokens=${historyBudget(context)} or fewer evaluations), allow fewer corrections, or use a model with a longer context`,
         },
   ];
 }
 
 /** Reports limits that would stop the run before its first iteration. */
-function limitFindings(assembly: Assembly, { first }: PromptSize): readonly Found[] {
+function limitFindings(assembly: Assembly, { first }: PromptSize): readonly MaybeFinding[] {
   const { candidates, limits, warmup } = assembly.config;
   const start = warmup.policies + assembly.imported.length;
-  const rejected = ledgerOf(assembly).reserve({ messages: first.messages, choices: 1 });
+  const limitName = ledgerOf(assembly).reserve({ messages: first.messages, choices: 1 });
   return [
     limits.evaluations !== undefined &&
       limits.evaluations < start + candidates && {
@@ -219,12 +219,12 @@ function limitFindings(assembly: Assembly, { first }: PromptSize): readonly Foun
         message: `the warm-up takes ${plural(start, 'evaluation')} and the first iteration ${candidates}, so the run would stop before its first iteration`,
         hint: `set limits.evaluations=${start + candidates} or higher`,
       },
-    typeof rejected === 'string' && {
+    typeof limitName === 'string' && {
       level: 'error',
-      field: limitField(rejected),
-      value: valueAt(rejected.split('.'), limits),
+      field: limitField(limitName),
+      value: valueAt(limitName.split('.'), limits),
       message: 'the first call could already exceed this limit, so the run would stop before it',
-      hint: `raise ${limitField(rejected)}${rejected === 'calls' ? '' : ', or lower model.maxTokens'}`,
+      hint: `raise ${limitField(limitName)}${limitName === 'calls' ? '' : ', or lower model.maxTokens'}`,
     },
   ];
 }

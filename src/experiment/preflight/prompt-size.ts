@@ -24,22 +24,22 @@ export interface PromptSize {
     readonly messages: readonly ChatMessage[];
     readonly tokens: number;
     /** A low estimate. */
-    readonly fewest: number;
+    readonly minTokens: number;
   };
   /** The last prompt, whose history is the longest. */
   readonly last: number;
   /** Mean over the iterations, without corrections. */
   readonly mean: number;
   /** Tokens that a correction adds to a prompt. */
-  readonly correction: number;
+  readonly correctionTokens: number;
   /** A reply that proposes a policy. */
-  readonly reply: number;
+  readonly replyTokens: number;
   /** An evaluation in the history. */
-  readonly entry: number;
+  readonly entryTokens: number;
   /** Maximum number of evaluations that a prompt selects, whatever their size. */
-  readonly shown: number;
+  readonly shownCount: number;
   /** Upper bound on the tokens of the last prompt with all corrections, for any tokenizer. */
-  readonly bound: number;
+  readonly tokenBound: number;
 }
 
 /** A program that a model writes usually has fewer tokens. */
@@ -53,43 +53,43 @@ export function promptSize(parts: PromptParts, context?: ModelContext): PromptSi
   const arePrograms = programsOf(family) !== undefined;
   const count = context?.count ?? estimatePromptTokens;
   const entries = syntheticWarmUp(parts);
-  const prompter = (shown: readonly BufferEntry[]) =>
+  const prompterFor = (shown: readonly BufferEntry[]) =>
     new Prompter({ ...parts, buffer: createReplayBuffer(shown), recorded: emptyRun });
-  const first = prompter(entries);
+  const first = prompterFor(entries);
   const messages = first.messages(1);
-  const empty = count(prompter([]).messages(1));
+  const base = count(prompterFor([]).messages(1));
   const encoding = encodingFor(family, prompts.set);
   const sample = entries[0]?.parameters ?? family.initial(createGenerator(config.seed));
-  const reply = (arePrograms ? programTokens : estimateTokens(encoding.text(sample))) + reasonTokens;
+  const replyTokens = (arePrograms ? programTokens : estimateTokens(encoding.text(sample))) + reasonTokens;
   const history = createHistory({ encoding, memory, trajectory: () => undefined });
-  const entry = arePrograms ? programTokens : history.tokens({ ...madeUp, parameters: sample });
+  const entryTokens = arePrograms ? programTokens : history.tokens({ ...placeholderEntry, parameters: sample });
   const budget = memory.tokens;
   const most = selectedCount(memory);
-  const shown = Math.min(most, entries.length);
+  const shownCount = Math.min(most, entries.length);
   // The made-up programs are shorter than a model's.
-  const measured = !arePrograms && shown > 0 ? (count(messages) - empty) / shown : entry;
+  const measured = !arePrograms && shownCount > 0 ? (count(messages) - base) / shownCount : entryTokens;
   // An episode's length is unknown, so trajectories are assumed to fill the history.
-  const each = memory.trajectories === 'none' ? measured : budget;
+  const perEntry = memory.trajectories === 'none' ? measured : budget;
   const at = (iteration: number) =>
-    empty + Math.min(budget, Math.min(most, entries.length + (iteration - 1) * config.candidates) * each);
-  const correction = reply + estimateTokens(first.formatCorrection({ kind: 'missing' }));
-  const asked = modelIterations(config.model, config);
-  const prompted = Array.from({ length: Math.max(1, asked.count) }, (_, i) => at(asked.first + i));
+    base + Math.min(budget, Math.min(most, entries.length + (iteration - 1) * config.candidates) * perEntry);
+  const correctionTokens = replyTokens + estimateTokens(first.formatCorrection({ kind: 'missing' }));
+  const modelSpan = modelIterations(config.model, config);
+  const prompted = Array.from({ length: Math.max(1, modelSpan.count) }, (_, i) => at(modelSpan.first + i));
   const last = Math.max(count(messages), prompted.at(-1)!);
-  const surplus = Math.max(1, maxPromptTokens(messages) / Math.max(1, estimatePromptTokens(messages)));
+  const safetyFactor = Math.max(1, maxPromptTokens(messages) / Math.max(1, estimatePromptTokens(messages)));
   return {
-    first: { messages, tokens: count(messages), fewest: (context?.count ?? minPromptTokens)(messages) },
+    first: { messages, tokens: count(messages), minTokens: (context?.count ?? minPromptTokens)(messages) },
     last,
-    correction,
-    reply,
-    entry,
-    shown: most,
+    correctionTokens,
+    replyTokens,
+    entryTokens,
+    shownCount: most,
     mean: mean(prompted),
-    bound: Math.ceil(surplus * (last + corrections * correction)),
+    tokenBound: Math.ceil(safetyFactor * (last + corrections * correctionTokens)),
   };
 }
 
-const madeUp = {
+const placeholderEntry = {
   ...({ iteration: 0, group: 0, candidate: 0, source: 'warm-up', returns: [], lengths: [] } as const),
   score: -123.45,
 };
@@ -105,6 +105,6 @@ export function syntheticWarmUp({
   const drawn = randomPolicies(config, family, imported);
   return [...imported, ...drawn].map((parameters, candidate) => {
     const score = Number(random.uniform(-100, 100).toFixed(2));
-    return { ...madeUp, candidate, parameters, returns: [score], lengths: [1], score };
+    return { ...placeholderEntry, candidate, parameters, returns: [score], lengths: [1], score };
   });
 }

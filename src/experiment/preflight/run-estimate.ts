@@ -30,8 +30,8 @@ export interface RunEstimate {
 }
 
 /** Calls to one model. */
-interface AskedModel {
-  readonly reader: object;
+interface ModelCalls {
+  readonly model: object;
   readonly calls: number;
   /** Calls if all returns are equal, so that a leg of a relay lasts twice as long. */
   readonly most: number;
@@ -50,39 +50,39 @@ export function estimateRun(
   const { candidates, iterations, warmup } = config;
   const first = warmup.policies + imported.length;
   // The share that `limits.evaluations` allows if every proposal is evaluated.
-  const allowed = (evaluationBudget(config, first) - first) / plannedEvaluations(config);
-  const asked: AskedModel[] = [];
+  const allowedShare = (evaluationBudget(config, first) - first) / plannedEvaluations(config);
+  const askedModels: ModelCalls[] = [];
   const members = membersOf(config.model);
-  const within = modelIterations(config.model, { candidates, iterations: allowed * iterations }).count;
+  const maxCount = modelIterations(config.model, { candidates, iterations: allowedShare * iterations }).count;
   const own = members.find((member) => languageModelOf(member.config) !== undefined);
   if (own !== undefined) {
     const { count } = modelIterations(config.model, config);
     const isRelay = config.model.provider === 'relay';
     const weights = isRelay ? [own] : members;
-    asked.push({
-      reader: own.config,
+    askedModels.push({
+      model: own.config,
       calls: count * candidates,
       most: Math.min(isRelay ? 2 * count : count, iterations) * candidates,
       prompts: proposer.model?.givesSeveral ? count : count * candidates,
-      share: ((within / Math.max(1, count)) * own.weight) / sum(weights.map(({ weight }) => weight)),
+      share: ((maxCount / Math.max(1, count)) * own.weight) / sum(weights.map(({ weight }) => weight)),
       tokens: size.mean,
     });
   }
   for (const stage of stagesOf(config)) {
-    const reader = languageModelOf(stage.model ?? config.model);
+    const model = languageModelOf(stage.model ?? config.model);
     const calls = stageRunCount(stage, config);
     // Its prompts are assumed to be as long as the longest prompt for proposals.
-    if (reader !== undefined)
-      asked.push({ reader, calls, most: calls, prompts: calls, share: allowed, tokens: size.last });
+    if (model !== undefined)
+      askedModels.push({ model, calls, most: calls, prompts: calls, share: allowedShare, tokens: size.last });
   }
   const end = `${relayText(config)}${confirmationText(config.confirmation)}`;
-  if (asked.length === 0)
+  if (askedModels.length === 0)
     return okFinding('estimate', `${plural(iterations, 'iteration')}; no tokens, no cost${end}`);
-  const estimate = asked.map((one) => estimateOf(one, config.corrections, size)).reduce(sumOf);
+  const estimate = askedModels.map((one) => estimateOf(one, config.corrections, size)).reduce(addEstimates);
   const affordable = (config.limits.cost ?? Number.POSITIVE_INFINITY) / (estimate.cost?.expected ?? 0);
-  const last = plural(Math.floor(affordable * within), 'iteration');
-  const limited = affordable < 1 ? `; limits.cost ends the run after about ${last}` : '';
-  return { ...okFinding('estimate', `${estimateText(estimate)}${limited}${end}`), estimate };
+  const last = plural(Math.floor(affordable * maxCount), 'iteration');
+  const limitText = affordable < 1 ? `; limits.cost ends the run after about ${last}` : '';
+  return { ...okFinding('estimate', `${estimateText(estimate)}${limitText}${end}`), estimate };
 }
 
 /** Describes the evaluations that the searches of a relay add, and the legs that may run past their limits. */
@@ -107,29 +107,29 @@ function confirmationText({ candidates, episodes }: ConfirmationConfig): string 
 }
 
 export function estimateText({ calls, completionTokens, cost, listed, promptTokens }: RunEstimate): string {
-  const both = ({ expected, most }: AmountRange, format: (value: number) => string) =>
+  const rangeText = ({ expected, most }: AmountRange, format: (value: number) => string) =>
     `${format(expected)} (${format(most)})`;
   const parts = [
     `${plural(calls.expected, 'call')} (${calls.most} with all corrections)`,
-    `tokens in: ${both(promptTokens, formatCompact)}`,
-    `out: ${both(completionTokens, formatCompact)}`,
-    ...(cost ? [`cost: ${both(cost, (value) => value.toPrecision(2))}`] : []),
+    `tokens in: ${rangeText(promptTokens, formatCompact)}`,
+    `out: ${rangeText(completionTokens, formatCompact)}`,
+    ...(cost ? [`cost: ${rangeText(cost, (value) => value.toPrecision(2))}`] : []),
   ];
   const at = listed === undefined ? '' : ` at the list prices of ${listed}`;
   return `about ${parts.join(', ')}${at}`;
 }
 
 function estimateOf(
-  { calls, most: longest, prompts, reader, share, tokens }: AskedModel,
+  { calls, most: longest, prompts, model, share, tokens }: ModelCalls,
   corrections: number,
-  { correction, reply }: PromptSize,
+  { correctionTokens, replyTokens }: PromptSize,
 ): RunEstimate {
-  const { maxTokens = 0, price } = reader as { readonly maxTokens?: number; readonly price?: PriceConfig };
+  const { maxTokens = 0, price } = model as { readonly maxTokens?: number; readonly price?: PriceConfig };
   const expected = Math.round(calls * share);
   const most = longest * (1 + corrections);
-  const corrected = (tokens + corrections * correction) * longest * corrections;
-  const promptTokens = { expected: prompts * share * tokens, most: longest * tokens + corrected };
-  const completionTokens = { expected: expected * reply, most: most * Math.max(reply, maxTokens) };
+  const retryTokens = (tokens + corrections * correctionTokens) * longest * corrections;
+  const promptTokens = { expected: prompts * share * tokens, most: longest * tokens + retryTokens };
+  const completionTokens = { expected: expected * replyTokens, most: most * Math.max(replyTokens, maxTokens) };
   const costOf = (which: keyof AmountRange) =>
     price && (promptTokens[which] * price.input + completionTokens[which] * price.output) / 1e6;
   return {
@@ -141,7 +141,7 @@ function estimateOf(
   };
 }
 
-export function sumOf(a: RunEstimate, b: RunEstimate): RunEstimate {
+export function addEstimates(a: RunEstimate, b: RunEstimate): RunEstimate {
   const add = (one: AmountRange, other: AmountRange) => ({
     expected: one.expected + other.expected,
     most: one.most + other.most,

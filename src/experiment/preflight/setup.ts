@@ -25,7 +25,7 @@ const brokenFinding = (field: string, message: string, hint: string): Finding =>
 });
 
 /** An optional part that is missing. */
-const absent = (field: string, message: string, hint: string): Finding => ({
+const missingPart = (field: string, message: string, hint: string): Finding => ({
   ...okFinding(field, message),
   hint,
 });
@@ -33,37 +33,37 @@ const absent = (field: string, message: string, hint: string): Finding => ({
 /** @param offline if true, doesn't contact an Ollama server */
 export async function checkSetup(surroundings: SetupContext, offline: boolean): Promise<readonly Finding[]> {
   const { cwd, env } = surroundings;
-  const { free, total } = machineMemory();
+  const { freeBytes, total } = machineMemory();
   const models = hfModels(env);
-  const key = (name: string, use: string) =>
+  const keyFinding = (name: string, use: string) =>
     // Reports whether a key is set, but never the key.
-    env[name]?.trim() ? okFinding(name, 'set') : absent(name, 'not set', `needed only for ${use}`);
+    env[name]?.trim() ? okFinding(name, 'set') : missingPart(name, 'not set', `needed only for ${use}`);
   return Promise.all([
-    nodeVersion(process.versions.node),
+    nodeFinding(process.versions.node),
     okFinding(
       'processor',
       `${plural(availableParallelism(), 'thread')}, ${cpus()[0]?.model.trim() ?? 'unknown'}`,
     ),
-    okFinding('memory', `${formatBytes(total)}, ${formatBytes(free)} free`),
+    okFinding('memory', `${formatBytes(total)}, ${formatBytes(freeBytes)} free`),
     diskFinding(nearestFolder(resolve(cwd, 'buffers'))),
-    localModels(),
+    localModelsFinding(),
     ...(offline ? [] : [ollamaFinding(env)]),
     models.length > 0
       ? okFinding('Hugging Face', `${plural(models.length, 'model')} in ${hfCache(env)}`)
-      : absent(
+      : missingPart(
           'Hugging Face',
           `no models in ${hfCache(env)}`,
           'run policyloop models pull hf:HuggingFaceTB/SmolLM2-135M-Instruct',
         ),
     pythonFinding(env),
-    key('OPENAI_API_KEY', 'model.provider openai'),
-    key('HF_TOKEN', 'gated Hugging Face models'),
+    keyFinding('OPENAI_API_KEY', 'model.provider openai'),
+    keyFinding('HF_TOKEN', 'gated Hugging Face models'),
   ]);
 }
 
 const oldestNode = [20, 19] as const;
 
-export function nodeVersion(version: string): Finding {
+export function nodeFinding(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const isNew = major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1]);
   const hint = `install version ${oldestNode.join('.')} or newer: https://nodejs.org`;
@@ -82,14 +82,14 @@ function diskFinding(folder: string): Finding {
 
 const nearestFolder = (path: string): string => (existsSync(path) ? path : nearestFolder(dirname(path)));
 
-async function localModels(): Promise<Finding> {
+async function localModelsFinding(): Promise<Finding> {
   try {
     const { auto, unusable, usable } = await findDevices();
     const [first] = unusable;
     const message = `run on ${usable.join(', ')}; model.device auto chooses ${auto}`;
     return first === undefined
       ? okFinding('local models', message)
-      : absent('local models', message, `${first.device} can't be used: ${first.reason}; ${first.hint}`);
+      : missingPart('local models', message, `${first.device} can't be used: ${first.reason}; ${first.hint}`);
   } catch (error) {
     const { message, hint = 'reinstall policyloop' } = problemsOf(error)[0]!;
     return brokenFinding('local models', message, hint);
@@ -102,15 +102,15 @@ async function ollamaFinding(env: SetupContext['env']): Promise<Finding> {
     const { origin, password, username } = readHost({ host: undefined }, env);
     place = origin;
     const login = btoa(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`);
-    const tags = await fetch(`${origin}/api/tags`, {
+    const response = await fetch(`${origin}/api/tags`, {
       signal: AbortSignal.timeout(3000),
       ...(username !== '' && { headers: { authorization: `Basic ${login}` } }),
     });
-    const { models = [] } = parseJson(await tags.text()) as {
+    const { models = [] } = parseJson(await response.text()) as {
       readonly models?: readonly { readonly name: string }[];
     };
     if (models.length === 0)
-      return absent('Ollama', `running at ${place}, without models`, 'run ollama pull qwen3:8b');
+      return missingPart('Ollama', `running at ${place}, without models`, 'run ollama pull qwen3:8b');
     const more = models.length > 6 ? `, and ${models.length - 6} more` : '';
     const names = models.slice(0, 6).map((model) => model.name);
     return okFinding('Ollama', `running at ${place}: ${names.join(', ')}${more}`);
@@ -118,28 +118,28 @@ async function ollamaFinding(env: SetupContext['env']): Promise<Finding> {
     if (error instanceof UserError)
       return brokenFinding('Ollama', error.problems[0]!.message, 'fix or unset OLLAMA_HOST');
     const hint = 'install it from https://ollama.com and start it (ollama serve), or set OLLAMA_HOST';
-    return absent('Ollama', `no answer from ${place}`, hint);
+    return missingPart('Ollama', `no answer from ${place}`, hint);
   }
 }
 
-const askVersions =
+const versionScript =
   'import sys\nprint(sys.version.split()[0])\ntry:\n  import gymnasium\n  print(gymnasium.__version__)\nexcept ImportError: pass';
 
 async function pythonFinding(env: SetupContext['env']): Promise<Finding> {
   const program = env.POLICYLOOP_PYTHON ?? 'python3';
-  const need = 'needed only for gymnasium: and textworld-express: environments';
+  const needText = 'needed only for gymnasium: and textworld-express: environments';
   try {
     const options = { env: childEnvironment(env), timeout: 20_000 };
-    const { stdout } = await promisify(execFile)(program, ['-c', askVersions], options);
+    const { stdout } = await promisify(execFile)(program, ['-c', versionScript], options);
     const [version, gymnasium] = stdout.trim().split('\n');
     if (gymnasium !== undefined)
       return okFinding('Python', `${version} (${program}), Gymnasium ${gymnasium}`);
-    const hint = `Gymnasium is ${need}; run pip install "gymnasium[mujoco]"`;
-    return absent('Python', `${version} (${program}), without Gymnasium`, hint);
+    const hint = `Gymnasium is ${needText}; run pip install "gymnasium[mujoco]"`;
+    return missingPart('Python', `${version} (${program}), without Gymnasium`, hint);
   } catch {
     const message = `${program} can't be run`;
     return env.POLICYLOOP_PYTHON === undefined
-      ? absent('Python', message, `${need}; install Python, or set POLICYLOOP_PYTHON`)
+      ? missingPart('Python', message, `${needText}; install Python, or set POLICYLOOP_PYTHON`)
       : brokenFinding('Python', message, 'set POLICYLOOP_PYTHON to a Python interpreter');
   }
 }

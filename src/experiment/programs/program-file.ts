@@ -45,7 +45,7 @@ const hostNames =
  * Turns a program into a module: adds a header that names its author and hides the host's names, and replaces `import`.
  * This protects only against accidents: a program can still reach `Function` as the constructor of a function.
  */
-export function programFile(program: string, author: string, environment: EnvironmentSpec): string {
+export function programModule(program: string, author: string, environment: EnvironmentSpec): string {
   const source = programIn(program);
   const declared = syntaxTree(source).body.flatMap((node) => {
     if (node.type === 'VariableDeclaration') return node.declarations.flatMap(({ id }) => [...namesIn(id)]);

@@ -95,8 +95,8 @@ export async function assemble(
   const family = await part(() => openPolicyFamily(config.policy, environment));
   await part(() => checkRandomPrograms(config, environment));
   const prompts = await part(() => loadPrompts(config, environment));
-  const prepared = await Promise.all(stages.map((prepare) => part(() => prepare(config, env, own))));
-  const ofConfig = prepared.filter((stage) => stage !== undefined);
+  const preparedStages = await Promise.all(stages.map((prepare) => part(() => prepare(config, env, own))));
+  const configuredStages = preparedStages.filter((stage) => stage !== undefined);
   const imported = family && (await part(() => taken ?? importedParameters(config, family, environment.id)));
   const incomplete =
     model === undefined || family === undefined || prompts === undefined || imported === undefined;
@@ -104,7 +104,7 @@ export async function assemble(
     await environment.close?.();
     throw new UserError(problems);
   }
-  const hash = [prompts, ...ofConfig].map((one) => one.hash).join(' ');
+  const hash = [prompts, ...configuredStages].map((one) => one.hash).join(' ');
   const paths = modulesOf(config);
   const modules = paths.length > 0 ? hashModules(paths) : undefined;
   const { facts: _facts, ...opened } = model;
@@ -115,7 +115,7 @@ export async function assemble(
     family,
     prompts,
     ...opened,
-    stages: ofConfig,
+    stages: configuredStages,
     fingerprint: fingerprint(config, hash, modules),
     ...(modules && { modules }),
     imported,
@@ -177,7 +177,7 @@ function importedParameters(
   environment: string,
 ): readonly ParameterVector[] {
   if (path === undefined) return [];
-  const problem = (message: string) =>
+  const importError = (message: string) =>
     new UserError({
       field: 'warmup.from',
       message,
@@ -188,13 +188,13 @@ function importedParameters(
   try {
     manifest = readManifest(path);
   } catch (error) {
-    throw error instanceof UserError ? problem(error.problems[0]!.message) : error;
+    throw error instanceof UserError ? importError(error.problems[0]!.message) : error;
   }
   if (manifest.environment !== environment) {
-    throw problem(`that run's environment is ${manifest.environment}, but this one's is ${environment}`);
+    throw importError(`that run's environment is ${manifest.environment}, but this one's is ${environment}`);
   }
-  if (meaningOf(loadConfig({ file: join(path, runFiles.config) }).config.policy) !== meaningOf(policy)) {
-    throw problem(
+  if (meaningKey(loadConfig({ file: join(path, runFiles.config) }).config.policy) !== meaningKey(policy)) {
+    throw importError(
       "that run's parameters have a different meaning, because its policy differs in kind, projection, hidden or activation",
     );
   }
@@ -204,10 +204,10 @@ function importedParameters(
   );
   for (const parameters of distinct.values()) {
     if (parameters.length !== count) {
-      throw problem(`that run's policies have ${parameters.length} parameters; this one's have ${count}`);
+      throw importError(`that run's policies have ${parameters.length} parameters; this one's have ${count}`);
     }
     if (parameters.some((value) => value < low || value > high)) {
-      throw problem(`a policy of that run has values outside the range ${low} to ${high}`);
+      throw importError(`a policy of that run has values outside the range ${low} to ${high}`);
     }
   }
   return [...distinct.values()];
@@ -217,11 +217,11 @@ function importedParameters(
 function checkRandomPrograms(config: Config, environment: EnvironmentSpec): void {
   const { model, policy, warmup } = config;
   if (policy?.kind !== 'program') return;
-  const proposers = [
+  const modelConfigs = [
     ...membersOf(model).map((member) => member.config),
     ...stagesOf(config).flatMap((stage) => stage.model ?? []),
   ];
-  if (warmup.policies > 0 || proposers.some(isBaseline)) spacesOf(environment);
+  if (warmup.policies > 0 || modelConfigs.some(isBaseline)) spacesOf(environment);
 }
 
 /** The language models that an assembly may call. */
@@ -229,7 +229,7 @@ export const languageModelsOf = ({ proposer, stages }: Assembly): readonly Langu
   [proposer, ...stages.map((stage) => stage.model?.proposer)].flatMap((one) => one?.model ?? []);
 
 /** A string that is equal for policies of the same kind whose parameters have the same meaning. */
-function meaningOf(policy: PolicyConfig | undefined): string {
+function meaningKey(policy: PolicyConfig | undefined): string {
   if (policy?.kind === 'mlp') return JSON.stringify([policy.projection, policy.hidden, policy.activation]);
   return JSON.stringify(policy?.kind === 'linear' ? [policy.projection] : []);
 }

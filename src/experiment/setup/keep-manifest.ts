@@ -15,7 +15,7 @@ export function refreshManifest(directory: RunDirectory, experiment: Experiment)
     status: 'running',
     reason: undefined,
     confirmations: [],
-    iterations: { done: progress.completed, of: config.iterations },
+    iterations: { done: progress.lastIteration, of: config.iterations },
     best: best && bestOf(best),
     usage: ledger.totals,
     caps: caps.length > 0 ? caps : undefined,

@@ -86,20 +86,20 @@ export function experimentIn(
   addPrograms(family, recorded.entries);
   const ledger = ledgerOf(assembly);
   const progress: RunProgress = {
-    completed: recorded.iteration,
-    asked: new Map(),
-    reached: new Set(),
+    lastIteration: recorded.iteration,
+    memberTurns: new Map(),
+    reachedPurposes: new Set(),
     isAnswered: false,
     isAnyAccepted: false,
     isModelAccepted: false,
     rejected: 0,
   };
-  const earlier: CallRecord[] = [];
+  const earlierCalls: CallRecord[] = [];
   for (const call of recorded.calls) {
     ledger.record(call);
     countCall(progress, call, true);
     if (call.iteration <= recorded.iteration) continue;
-    earlier.push(call);
+    earlierCalls.push(call);
     if (call.outcome.kind === 'accepted' && call.outcome.program) programs?.add(call.outcome.program);
   }
   return {
@@ -113,7 +113,7 @@ export function experimentIn(
     buffer,
     progress,
     ledger,
-    earlier,
+    earlierCalls,
     tally: tallyOf(recorded.events),
     log: {
       run: manifest.run,
@@ -137,21 +137,21 @@ const isPaid = ({ config: { model }, stages }: Assembly) =>
 /** Creates an empty ledger. */
 export function ledgerOf({
   config,
-  counted,
+  countedModel,
   countedStages,
   sharedBudget,
-}: Pick<Assembly, 'config' | 'counted' | 'countedStages' | 'sharedBudget'>): Ledger {
-  return new Ledger({ ...runUsageConfig(counted, countedStages), limits: config.limits, sharedBudget });
+}: Pick<Assembly, 'config' | 'countedModel' | 'countedStages' | 'sharedBudget'>): Ledger {
+  return new Ledger({ ...runUsageConfig(countedModel, countedStages), limits: config.limits, sharedBudget });
 }
 
 /** @param earlier the run's log so far; its warnings aren't repeated */
 function warnOnce(emit: (event: RunEvent) => void, earlier: Iterable<LoggedEvent>) {
   const keyOf = (message: string) => message.replaceAll(/\d+/g, '#');
-  const given = new Set<string>();
-  for (const event of earlier) if (event.kind === 'warning') given.add(keyOf(event.message));
+  const emittedWarnings = new Set<string>();
+  for (const event of earlier) if (event.kind === 'warning') emittedWarnings.add(keyOf(event.message));
   return (message: string) => {
-    if (given.has(keyOf(message))) return;
-    given.add(keyOf(message));
+    if (emittedWarnings.has(keyOf(message))) return;
+    emittedWarnings.add(keyOf(message));
     emit({ kind: 'warning', message });
   };
 }

@@ -32,7 +32,7 @@ import { openLogs, readManifest, runFiles } from '../../runs/reader.js';
 export interface OpenedModel {
   readonly proposer: Proposer;
   /** Config used to count usage: the run's own model or, in a replay, the model of the recorded run. */
-  readonly counted: ModelConfig;
+  readonly countedModel: ModelConfig;
   /** The stages' own models, by stage. */
   readonly countedStages: Readonly<Record<string, ModelConfig>>;
   /** Facts on which the config's defaults depend. */
@@ -47,31 +47,31 @@ export async function openModel(
   ask?: AbortSignal,
 ): Promise<OpenedModel> {
   const recording = config.model.provider === 'replayed' ? openRecording(config.model, config) : undefined;
-  const counted = recording?.model ?? config.model;
+  const countedModel = recording?.model ?? config.model;
   const replayed = recording && createModel(config.model, env, waitOnClock, recording.cassette);
   const open = async (model: SingleModelConfig): Promise<Proposer> => {
     if (isBaseline(model) && (own === undefined || model !== config.model))
-      return baselineProposer(model, counted.provider === 'portfolio' ? 1 : config.candidates);
+      return baselineProposer(model, countedModel.provider === 'portfolio' ? 1 : config.candidates);
     return languageModelProposer(own ?? replayed ?? (await openLanguageModel(model, env)));
   };
   const members: Parameters<typeof combine>[1][number][] = [];
-  for (const { config: member, end, field, name, weight } of membersOf(counted))
+  for (const { config: member, end, field, name, weight } of membersOf(countedModel))
     members.push({ name, weight, end, proposer: await withMemberField(field, () => open(member)) });
-  const opened = combine(counted, members);
+  const opened = combine(countedModel, members);
   const proposer = replayed === undefined ? opened : { ...opened, id: replayed.id, model: replayed };
   // Query the context only after opening the model, which reports problems with its files.
   const isAsked = recording === undefined && dependsOnContext(config);
-  const reader = languageModelOf(config.model);
-  const context = !isAsked
+  const modelConfig = languageModelOf(config.model);
+  const contextTokens = !isAsked
     ? undefined
-    : reader?.provider === 'local'
-      ? localContext(reader)
+    : modelConfig?.provider === 'local'
+      ? localContext(modelConfig)
       : (await contextOf(config.model, proposer.model, ask !== undefined, ask))?.tokens;
   return {
     proposer,
-    counted,
+    countedModel,
     countedStages: recording?.stages ?? stageModelsOf(config),
-    facts: { context, recorded: recording?.recorded },
+    facts: { contextTokens, recorded: recording?.recorded },
   };
 }
 
@@ -98,12 +98,12 @@ export async function contextOf(
 ): Promise<ModelContext | undefined> {
   const config = languageModelOf(section);
   const tokens = config?.provider === 'ollama' ? config.contextTokens : undefined;
-  const stated = tokens === undefined ? undefined : { tokens };
-  if (!ask && (config?.provider === 'ollama' || config?.provider === 'openai')) return stated;
+  const statedContext = tokens === undefined ? undefined : { tokens };
+  if (!ask && (config?.provider === 'ollama' || config?.provider === 'openai')) return statedContext;
   try {
     return await model?.context?.(signal);
   } catch (error) {
-    if (error instanceof ModelError) return stated;
+    if (error instanceof ModelError) return statedContext;
     throw error;
   }
 }

@@ -14,7 +14,7 @@ export interface Dialect {
   /** Request fields that aren't sent because the server rejected them. */
   readonly refusedKeys: Set<string>;
   /** The server's name for the token limit. */
-  tokenLimit: 'max_tokens' | 'max_completion_tokens';
+  tokenLimitKey: 'max_tokens' | 'max_completion_tokens';
   answerFormat: Format;
   /** False if the server rejects schemas with bounds on numbers and lengths. */
   hasBounds: boolean;
@@ -28,7 +28,7 @@ export type RequestFields = Readonly<Record<string, unknown>>;
 /** Creates a dialect. OpenAI's reasoning models reject `max_tokens`; some other servers ignore the newer name. */
 export const newDialect = ({ hostname }: URL, { format }: OpenAIConfig): Dialect => ({
   refusedKeys: new Set(),
-  tokenLimit: /(^|\.)openai\.com$|\.openai\.azure\.com$/.test(hostname)
+  tokenLimitKey: /(^|\.)openai\.com$|\.openai\.azure\.com$/.test(hostname)
     ? 'max_completion_tokens'
     : 'max_tokens',
   answerFormat: format === 'text' ? 'text' : 'json_schema',
@@ -135,7 +135,7 @@ function renameLimit(dialect: Dialect, sent: RequestFields, message: string): bo
   )
     return false;
   dialect.refusedKeys.add(name);
-  dialect.tokenLimit = otherName;
+  dialect.tokenLimitKey = otherName;
   return true;
 }
 

@@ -63,8 +63,8 @@ function failureOf({ status, headers }: Response, body: string): TryError {
   const error = serverError(jsonIn(body));
   const text = error.message || (body && describeBody(body));
   const location = headers.get('location');
-  const redirect = location === null ? '' : ` (redirects to ${location}; use that URL instead)`;
-  const message = `HTTP ${status}${redirect}${text && `: ${text}`}`;
+  const redirectNote = location === null ? '' : ` (redirects to ${location}; use that URL instead)`;
+  const message = `HTTP ${status}${redirectNote}${text && `: ${text}`}`;
   const retryAfter = retryDelay(headers);
   return new TryError(errorKind(status, { ...error, message: text }), message, retryAfter);
 }

@@ -33,7 +33,7 @@ const modelSchema = z.object({
 const contextStep = 2048;
 
 /** The server ignores bounds on numbers, but obeys a list of allowed numbers. */
-const jsonSchema = { maxChoices: 1000, maxReason: 2000 } as const;
+const schemaOptions = { maxChoices: 1000, maxReason: 2000 } as const;
 
 /** Creates a model on an Ollama server. @throws UserError if the host isn't a valid address */
 export function createOllama(config: OllamaConfig, env: CommandContext['env'], wait: Wait): LanguageModel {
@@ -104,12 +104,12 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
       const maxTokens = lowestLimit(config.maxTokens, options.maxTokens)!;
       let format: ChatRequest['format'];
       let isLoop = false;
-      const { value, attempted } = await call({ seed: seeds[0]!, signal, attempts }, async (client) => {
+      const { value, attemptInfo } = await call({ seed: seeds[0]!, signal, attempts }, async (client) => {
         // A thinking model isn't constrained: Ollama would need two requests and wouldn't count the thoughts.
         const isEnforced = config.format !== 'text' && acceptsSchema && !(config.think ?? canThink);
         format =
           isEnforced && grammar
-            ? answerSchema(grammar, config.format === 'auto' ? autoOptions : jsonSchema)
+            ? answerSchema(grammar, config.format === 'auto' ? autoOptions : schemaOptions)
             : undefined;
         try {
           const request = chatRequest({ ...config, maxTokens }, messages, options, window, format);
@@ -125,7 +125,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
       });
       const warnings = warning === undefined ? [] : [warning];
       const sent = { messages, maxTokens, window };
-      const completion = completionsOf(value, sent, { ...attempted, warnings })[0]!;
+      const completion = completionsOf(value, sent, { ...attemptInfo, warnings })[0]!;
       // A model may think even if the server doesn't list this capability.
       if (completion.reasoning !== undefined) canThink = true;
       const faults = completion.faults?.map((fault) =>
@@ -230,8 +230,8 @@ export function readHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext
   const hostText = config.host ?? (variable || '127.0.0.1');
   const [, login = '', place = '', path = ''] = /^(.*@)?([^/]*)(.*)/s.exec(hostText)!;
   const host = isIPv6(place) ? `[${place}]` : place.startsWith(':') ? `127.0.0.1${place}` : place;
-  const port = /:\d+$/.test(host) ? '' : ':11434';
-  const address = hostText.includes('://') ? hostText : `http://${login}${host}${port}${path}`;
+  const portSuffix = /:\d+$/.test(host) ? '' : ':11434';
+  const address = hostText.includes('://') ? hostText : `http://${login}${host}${portSuffix}${path}`;
   const url = readAddress(address, 'model.host', config.host === undefined ? 'OLLAMA_HOST' : undefined);
   // A server can listen on 0.0.0.0, but clients can't connect to it on every system.
   if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1';

@@ -44,8 +44,8 @@ export function readChatCompletion(response: unknown): ChatCompletion {
     const problem =
       message === '' ? 'the reply has no choices' : `the server sent an error with HTTP 200: ${message}`;
     // If tokens were billed, a reply was generated but lost.
-    const billed = Number(countsOf((response as { readonly usage?: unknown }).usage).completion);
-    throw new TryError(billed >= 1 ? 'malformed' : 'empty', problem);
+    const billedTokens = Number(countsOf((response as { readonly usage?: unknown }).usage).completion);
+    throw new TryError(billedTokens >= 1 ? 'malformed' : 'empty', problem);
   }
   const issue = parsed.error.issues[0]!;
   throw new TryError(

@@ -78,7 +78,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
     async generate(messages, options) {
       const { attempts, grammar, seeds, signal } = options;
       const maxTokens = lowestLimit(config.maxTokens, options.maxTokens);
-      const { value, attempted } = await callWithRetries({
+      const { value, attemptInfo } = await callWithRetries({
         id,
         policy: config,
         wait,
@@ -100,7 +100,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
           : []),
       ];
       const trimmed = { ...response, choices: response.choices.slice(0, requested) };
-      const completions = completionsOf(trimmed, { messages, maxTokens }, { ...attempted, warnings });
+      const completions = completionsOf(trimmed, { messages, maxTokens }, { ...attemptInfo, warnings });
       return completions.map((completion) => {
         if (config.format !== 'auto' || grammar === undefined) return withoutSecrets(completion, secrets);
         const format = formatOf(completion, sent, grammar);
@@ -127,7 +127,7 @@ function requestBody(
     top_k: topK,
     min_p: minP,
     repetition_penalty: repetitionPenalty,
-    [dialect.tokenLimit]: config.maxTokens,
+    [dialect.tokenLimitKey]: config.maxTokens,
     reasoning_effort: config.reasoningEffort,
     response_format: responseFormat(config, dialect, grammar),
   };
@@ -171,10 +171,10 @@ function hintFor(
 }
 
 /** Names that servers use for the context length; llama.cpp's `n_ctx_train` is the length used in training. */
-const keys = 'max_model_len context_length context_window max_context_length n_ctx n_ctx_train'.split(' ');
+const contextKeys = 'max_model_len context_length context_window max_context_length n_ctx n_ctx_train'.split(' ');
 
 const lengthsIn = (facts: unknown): readonly number[] =>
-  keys
+  contextKeys
     .map((name) => (isRecord(facts) ? facts[name] : undefined))
     .filter((value): value is number => typeof value === 'number' && value > 0);
 
@@ -186,8 +186,8 @@ async function servedContext(
 ): Promise<number | undefined> {
   // The context length is optional, so the wait for it is short.
   const client = new OpenAI({ ...settings, fetch: jsonFetch, timeout: 5000 });
-  const version = /\/v\d/.test(client.baseURL) ? '' : '/v1';
-  const modelList = await client.get(`${version}/models`, { signal }).catch((error) => {
+  const versionPath = /\/v\d/.test(client.baseURL) ? '' : '/v1';
+  const modelList = await client.get(`${versionPath}/models`, { signal }).catch((error) => {
     signal?.throwIfAborted();
     const { cause } = error;
     if (cause instanceof TryError && cause.kind === 'network') throw cause;

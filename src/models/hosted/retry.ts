@@ -80,13 +80,13 @@ async function waitForTurn<T>(
 
 /**
  * Retries until success, a permanent failure, the last retry, the deadline, an abort or a limit of the run.
- * `attempted` contains the fields of a completion that describe the attempts. @throws ModelError
+ * `attemptInfo` contains the fields of a completion that describe the attempts. @throws ModelError
  */
 export async function callWithRetries<T>(call: Call<T>) {
   const { attempts = {}, id, policy, secrets, seed, server, signal } = call;
   const timeoutMs = 1000 * policy.timeoutSeconds;
   let startMs = performance.now();
-  let end = signal;
+  let endSignal = signal;
   const failures: TryError[] = [];
   /** Number of requests after the first. */
   let retries = 0;
@@ -131,31 +131,31 @@ export async function callWithRetries<T>(call: Call<T>) {
     if (reason !== undefined) throw modelError(kind, message + reason);
     failures.push(failure);
     if (waitMs >= 1000 && (retryAfter !== undefined || kind === 'rate-limit')) attempts.onWait?.(waitMs);
-    await call.wait(waitMs, end);
+    await call.wait(waitMs, endSignal);
   };
 
   try {
     await waitForTurn(call, signal);
     startMs = performance.now();
     const deadline = AbortSignal.timeout(Math.min(timeoutMs, maxTimerMs));
-    end = AbortSignal.any([deadline, ...(signal ? [signal] : [])]);
+    endSignal = AbortSignal.any([deadline, ...(signal ? [signal] : [])]);
     for (; ; retries++) {
-      end.throwIfAborted();
-      const result = await call.attempt(end).then((value) => ({ value }), failureIn);
+      endSignal.throwIfAborted();
+      const result = await call.attempt(endSignal).then((value) => ({ value }), failureIn);
       const isFailure = result instanceof TryError;
       if (server !== undefined && !(isFailure && result.kind === 'network')) server.isReached = true;
       if (!isFailure) {
         const failedTries = failures.map((failure) => failure.kind);
-        const attempted = { latencyMs: performance.now() - startMs, retries };
-        return { value: result.value, attempted: { ...attempted, ...(retries > 0 && { failedTries }) } };
+        const attemptInfo = { latencyMs: performance.now() - startMs, retries };
+        return { value: result.value, attemptInfo: { ...attemptInfo, ...(retries > 0 && { failedTries }) } };
       }
-      end.throwIfAborted();
+      endSignal.throwIfAborted();
       if (result.isAvoided) failures.push(result);
       else await backOff(result);
-      await waitForTurn(call, end);
+      await waitForTurn(call, endSignal);
     }
   } catch (error) {
-    if (error instanceof ModelError || !end?.aborted) throw error;
+    if (error instanceof ModelError || !endSignal?.aborted) throw error;
     if (signal?.aborted) throw modelError('aborted', 'the call was aborted');
     const limit = `no reply within ${policy.timeoutSeconds} s (model.timeoutSeconds)`;
     const last = failures.at(-1);

@@ -10,13 +10,13 @@ export function freeCores(): number {
 
 /** Returns the number of physical cores if the system reports it (Linux), otherwise that of hardware threads. */
 function physicalCores(): number {
-  const logical = cpus().length;
+  const threadCount = cpus().length;
   try {
-    const siblings = Array.from({ length: logical }, (_, cpu) =>
+    const siblings = Array.from({ length: threadCount }, (_, cpu) =>
       readFileSync(`/sys/devices/system/cpu/cpu${cpu}/topology/thread_siblings_list`, 'utf8').trim(),
     );
     return new Set(siblings).size;
   } catch {
-    return logical;
+    return threadCount;
   }
 }

@@ -43,8 +43,8 @@ function resultIn(directory: string): string {
 
 /** Returns a model's path for display, or its `package:` name if it is in the package and `cwd` is elsewhere. */
 export function shownModel(directory: string, cwd: string): string {
-  const inPackage = relative(packageRoot(), directory);
-  return inPackage.startsWith('..') || cwd === packageRoot() ? shownPath(directory, cwd) : scheme + inPackage;
+  const innerPath = relative(packageRoot(), directory);
+  return innerPath.startsWith('..') || cwd === packageRoot() ? shownPath(directory, cwd) : scheme + innerPath;
 }
 
 const count = (minimum: number) => z.int().min(minimum);

@@ -19,7 +19,7 @@ const fillingCalls = new Set(['push', 'unshift', 'fill']);
 const passingCalls = new Set(['min', 'max', 'Number', 'String', 'of', 'from', 'freeze', ...fillingCalls]);
 /** Functions that limit a value; the program's own are recognised by their usual names. */
 const limiterName = /^(min|max|clip|clamp|limit|saturate|bound)/i;
-const arithmetic = new Set(['+', '-', '*']);
+const arithmeticOperators = new Set(['+', '-', '*']);
 
 type Nodes = readonly (AnyNode | null | undefined)[];
 
@@ -46,13 +46,13 @@ function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boo
   const nodes = [...nodesIn(script)];
   const names = new Set<string>();
   const followed = new Set<AnyNode>();
-  const waiting: (AnyNode | null | undefined)[] = [...returnsOf(act)];
+  const stack: (AnyNode | null | undefined)[] = [...returnsOf(act)];
   const numbers = new Set<AnyNode>();
-  for (let node = waiting.pop(); node !== undefined || waiting.length > 0; node = waiting.pop()) {
+  for (let node = stack.pop(); node !== undefined || stack.length > 0; node = stack.pop()) {
     if (!node || followed.has(node)) continue;
     followed.add(node);
     if (numberOf(node) !== undefined) numbers.add(node);
-    else for (const source of sourcesOf(node)) waiting.push(source);
+    else for (const source of sourcesOf(node)) stack.push(source);
   }
   return numbers;
 
@@ -76,8 +76,8 @@ function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boo
   }
 
   function isNew(name: string): boolean {
-    const before = names.size;
-    return names.add(name).size > before;
+    const sizeBefore = names.size;
+    return names.add(name).size > sizeBefore;
   }
 
   function ofCall({ callee, arguments: given }: Extract<AnyNode, { type: 'CallExpression' }>): Nodes {
@@ -121,14 +121,14 @@ function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boo
       case 'FunctionDeclaration':
       case 'FunctionExpression':
       case 'ArrowFunctionExpression': {
-        const called = nameOf(node);
-        const calls = called === undefined ? [] : nodes.filter((other) => isCall(other, called));
+        const functionName = nameOf(node);
+        const calls = functionName === undefined ? [] : nodes.filter((other) => isCall(other, functionName));
         const passed = node.params.flatMap((parameter, i) =>
           isNamed(parameter)
             ? calls.map((call) => (call.type === 'CallExpression' ? call.arguments[i] : null))
             : [],
         );
-        return called === name ? [node, ...passed] : passed;
+        return functionName === name ? [node, ...passed] : passed;
       }
       default:
         return [];
@@ -150,7 +150,7 @@ function partsOf(node: AnyNode): Nodes {
     case 'LogicalExpression':
       return [node.left, node.right];
     case 'BinaryExpression':
-      return arithmetic.has(node.operator) ? [node.left, node.right] : [];
+      return arithmeticOperators.has(node.operator) ? [node.left, node.right] : [];
     case 'UnaryExpression':
       return node.operator === '-' || node.operator === '+' ? [node.argument] : [];
     case 'SequenceExpression':

@@ -17,15 +17,15 @@ export function withDeclarations(source: string, components: readonly string[]):
   const known = new Set([...declaredIn(script), ...outside]);
   const names = new Set([...inside].flatMap(({ name }) => (known.has(name) ? [] : [name])));
   const [observation] = act.params;
-  const read = observation?.type === 'Identifier' ? components.filter((name) => names.has(name)) : [];
-  const set = [...assignedIn(act.body)].filter(
-    (name) => names.has(name) && !read.includes(name) && !(name in globalThis),
+  const usedComponents = observation?.type === 'Identifier' ? components.filter((name) => names.has(name)) : [];
+  const assignedNames = [...assignedIn(act.body)].filter(
+    (name) => names.has(name) && !usedComponents.includes(name) && !(name in globalThis),
   );
   const lines = [
-    ...(read.length > 0 && observation?.type === 'Identifier'
-      ? [`let { ${read.join(', ')} } = ${observation.name};`]
+    ...(usedComponents.length > 0 && observation?.type === 'Identifier'
+      ? [`let { ${usedComponents.join(', ')} } = ${observation.name};`]
       : []),
-    ...(set.length > 0 ? [`let ${set.join(', ')};`] : []),
+    ...(assignedNames.length > 0 ? [`let ${assignedNames.join(', ')};`] : []),
   ];
   const brace = act.body.start + 1;
   return lines.length === 0 ? source : `${source.slice(0, brace)} ${lines.join(' ')}${source.slice(brace)}`;

@@ -124,21 +124,21 @@ const indentOf = (line: string) => /^\s*/.exec(line)![0];
 /** Removes the indentation that all lines share. */
 function unindent(lines: readonly string[]): readonly string[] {
   const indents = lines.filter((line) => line !== '').map(indentOf);
-  let shared = indents[0] ?? '';
-  for (const indent of indents) while (!indent.startsWith(shared)) shared = shared.slice(0, -1);
-  return lines.map((line) => line.slice(line === '' ? 0 : shared.length));
+  let common = indents[0] ?? '';
+  for (const indent of indents) while (!indent.startsWith(common)) common = common.slice(0, -1);
+  return lines.map((line) => line.slice(line === '' ? 0 : common.length));
 }
 
 /** Adapts the indentation of a block's new lines to the parent. @param first the first line found in the parent */
 function reindent(block: EditBlock, first: string): EditBlock {
-  const searched = indentOf(block.search[0]!);
-  const found = indentOf(first);
+  const searchIndent = indentOf(block.search[0]!);
+  const foundIndent = indentOf(first);
   const replace = block.replace.map((line) => {
     if (line === '') return line;
-    if (line.startsWith(searched)) return found + line.slice(searched.length);
+    if (line.startsWith(searchIndent)) return foundIndent + line.slice(searchIndent.length);
     // The line is indented less than the search part.
-    const less = searched.length - indentOf(line).length;
-    return found.slice(0, Math.max(0, found.length - less)) + line.trimStart();
+    const deficit = searchIndent.length - indentOf(line).length;
+    return foundIndent.slice(0, Math.max(0, foundIndent.length - deficit)) + line.trimStart();
   });
   return { ...block, replace };
 }

@@ -38,24 +38,24 @@ export function randomProgram(environment: EnvironmentSpec, random: RandomGenera
   const spaces = spacesOf(environment);
   const growth = { ...spaces, random };
   const depth = random.integers(3, maxDepth + 1);
-  const trees = sortsOf(spaces).map((sort) =>
-    sort === 'number' ? growNumber(depth, growth) : growChoice(sort, depth, growth),
+  const trees = sortsOf(spaces).map((type) =>
+    type === 'number' ? growNumber(depth, growth) : growChoice(type, depth, growth),
   );
   return programText(trees, spaces);
 }
 
-function sortsOf({ acted }: Spaces): readonly TreeType[] {
-  if (acted.kind === 'discrete') return [0];
-  return acted.kind === 'box' ? acted.low.map(() => 'number') : acted.spaces.map((_, i) => i);
+function sortsOf({ output }: Spaces): readonly TreeType[] {
+  if (output.kind === 'discrete') return [0];
+  return output.kind === 'box' ? output.low.map(() => 'number') : output.spaces.map((_, i) => i);
 }
 
 /** Draws a tree. @param depth its maximum depth: at least 1, or at least 2 for a test */
-export function growTree(sort: TreeType, depth: number, growth: GrowthContext): Tree {
+export function growTree(type: TreeType, depth: number, growth: GrowthContext): Tree {
   const { random } = growth;
-  if (sort === 'test') return growTest(depth, growth);
-  if (depth < 2 || random.random() < leafShare) return growLeaf(sort, growth);
-  if (sort === 'number') return growNumber(depth, growth);
-  return depth < 3 ? growLeaf(sort, growth) : growChoice(sort, depth, growth);
+  if (type === 'test') return growTest(depth, growth);
+  if (depth < 2 || random.random() < leafShare) return growLeaf(type, growth);
+  if (type === 'number') return growNumber(depth, growth);
+  return depth < 3 ? growLeaf(type, growth) : growChoice(type, depth, growth);
 }
 
 /** @param depth at least 2 */
@@ -65,59 +65,59 @@ function growNumber(depth: number, growth: GrowthContext): Tree {
   const op = random.choice([...binaryOps, ...unaryOps]);
   const count = unaryOps.some((one) => one === op) ? 1 : 2;
   return {
-    sort: 'number',
+    type: 'number',
     op,
     parts: Array.from({ length: count }, () => growTree('number', depth - 1, growth)),
   };
 }
 
 /** @param depth at least 3 */
-function growChoice(sort: TreeType, depth: number, growth: GrowthContext): Tree {
+function growChoice(type: TreeType, depth: number, growth: GrowthContext): Tree {
   const test = growTest(depth - 1, growth);
-  const then = growTree(sort, depth - 1, growth);
-  let otherwise = growTree(sort, depth - 1, growth);
+  const then = growTree(type, depth - 1, growth);
+  let otherwise = growTree(type, depth - 1, growth);
   // If both results are equal, the test is pointless.
   for (let tries = 0; tries < 10 && isSame(then, otherwise); tries++)
-    otherwise = growTree(sort, depth - 1, growth);
-  return isSame(then, otherwise) ? then : { sort, op: 'if', parts: [test, then, otherwise] };
+    otherwise = growTree(type, depth - 1, growth);
+  return isSame(then, otherwise) ? then : { type, op: 'if', parts: [test, then, otherwise] };
 }
 
 const isSame = (a: Tree, b: Tree) => JSON.stringify(a) === JSON.stringify(b);
 
 function growTest(depth: number, growth: GrowthContext): Tree {
-  const { observed, random } = growth;
-  const isExact = observed.kind === 'discrete' || (observed.kind === 'tuple' && random.random() < 0.5);
+  const { input, random } = growth;
+  const isExact = input.kind === 'discrete' || (input.kind === 'tuple' && random.random() < 0.5);
   if (isExact) {
     const term = observationTerm(growth);
     const { n, start = 0 } = valuesOf(term, growth);
     const op = n > 1 ? random.choice(integerTests) : 'equals';
     // Nothing is below the smallest value, so don't compare with it.
     const least = op === 'below' ? 1 : 0;
-    return { sort: 'test', op, value: start + random.integers(least, n), parts: [term] };
+    return { type: 'test', op, value: start + random.integers(least, n), parts: [term] };
   }
   const left = random.random() < 0.5 ? observationTerm(growth) : growTree('number', depth - 1, growth);
   let right = random.random() < 0.6 ? constant(left, growth) : growTree('number', depth - 1, growth);
   if (left.op === 'constant') right = observationTerm(growth);
   else if (isSame(left, right)) right = constant(left, growth);
-  return { sort: 'test', op: random.choice(comparisonOps), parts: [left, right] };
+  return { type: 'test', op: random.choice(comparisonOps), parts: [left, right] };
 }
 
-export function growLeaf(sort: TreeType, growth: GrowthContext): Tree {
-  const { acted, random } = growth;
-  if (sort === 'number') return random.random() < 0.3 ? constant(undefined, growth) : observationTerm(growth);
-  if (sort === 'test') return growTest(2, growth);
-  const space = acted.kind === 'tuple' ? acted.spaces[sort]! : (acted as DiscreteSpace);
-  return { sort, op: 'take', value: (space.start ?? 0) + random.integers(0, space.n), parts: [] };
+export function growLeaf(type: TreeType, growth: GrowthContext): Tree {
+  const { output, random } = growth;
+  if (type === 'number') return random.random() < 0.3 ? constant(undefined, growth) : observationTerm(growth);
+  if (type === 'test') return growTest(2, growth);
+  const space = output.kind === 'tuple' ? output.spaces[type]! : (output as DiscreteSpace);
+  return { type, op: 'take', value: (space.start ?? 0) + random.integers(0, space.n), parts: [] };
 }
 
 /** Draws a component of the observation; a discrete observation may also be divided: its remainder or quotient. */
-function observationTerm({ observed, random }: GrowthContext): Tree {
-  const term = { sort: 'number', op: 'observation', value: 0, parts: [] } as const;
-  if (observed.kind !== 'discrete') {
-    const count = observed.kind === 'box' ? observed.low.length : observed.spaces.length;
+function observationTerm({ input, random }: GrowthContext): Tree {
+  const term = { type: 'number', op: 'observation', value: 0, parts: [] } as const;
+  if (input.kind !== 'discrete') {
+    const count = input.kind === 'box' ? input.low.length : input.spaces.length;
     return { ...term, value: random.integers(0, count) };
   }
-  const divisors = divisorsOf(observed.n);
+  const divisors = divisorsOf(input.n);
   if (divisors.length === 0 || random.random() < 1 / 3) return term;
   return { ...term, op: random.choice(digitOps), value: random.choice(divisors) };
 }
@@ -133,9 +133,9 @@ function divisorsOf(n: number): readonly number[] {
 }
 
 /** Returns the integers that a term can take. */
-function valuesOf({ op, value }: Tree, { observed }: GrowthContext): DiscreteSpace {
-  if (observed.kind === 'tuple') return observed.spaces[value!]!;
-  const { n, start = 0 } = observed as DiscreteSpace;
+function valuesOf({ op, value }: Tree, { input }: GrowthContext): DiscreteSpace {
+  if (input.kind === 'tuple') return input.spaces[value!]!;
+  const { n, start = 0 } = input as DiscreteSpace;
   if (op === 'observation') return { kind: 'discrete', n, start };
   if (op === 'modulo') return { kind: 'discrete', n: Math.min(n, value!) };
   const first = Math.floor(start / value!);
@@ -143,13 +143,13 @@ function valuesOf({ op, value }: Tree, { observed }: GrowthContext): DiscreteSpa
 }
 
 /** Draws a constant to compare with a term: within its bounds or, if unknown or wide, log-uniform, ±0.01 to ±10. */
-export function constant(term: Tree | undefined, { observed, random }: GrowthContext): Tree {
-  const { low, high } = boundsOf(term, observed);
+export function constant(term: Tree | undefined, { input, random }: GrowthContext): Tree {
+  const { low, high } = boundsOf(term, input);
   const isBounded = Math.abs(low) < maxBound && Math.abs(high) < maxBound;
   const value = isBounded
     ? random.uniform(low, high)
     : 10 ** random.uniform(-2, 1) * (random.random() < 0.5 ? -1 : 1);
-  return { sort: 'number', op: 'constant', value: roundConstant(value), parts: [] };
+  return { type: 'number', op: 'constant', value: roundConstant(value), parts: [] };
 }
 
 /** Rounds to 3 significant digits. */
@@ -157,11 +157,11 @@ export const roundConstant = (value: number): number => Number(value.toPrecision
 
 function boundsOf(
   term: Tree | undefined,
-  observed: Spaces['observed'],
+  input: Spaces['input'],
 ): { readonly low: number; readonly high: number } {
-  const unknown = { low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY };
-  if (term?.op !== 'observation' || observed.kind === 'discrete') return unknown;
-  if (observed.kind === 'box') return { low: observed.low[term.value!]!, high: observed.high[term.value!]! };
-  const { n, start = 0 } = observed.spaces[term.value!]!;
+  const unbounded = { low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY };
+  if (term?.op !== 'observation' || input.kind === 'discrete') return unbounded;
+  if (input.kind === 'box') return { low: input.low[term.value!]!, high: input.high[term.value!]! };
+  const { n, start = 0 } = input.spaces[term.value!]!;
   return { low: start, high: start + n - 1 };
 }

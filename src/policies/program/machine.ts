@@ -114,11 +114,11 @@ export async function openMachine(): Promise<Machine> {
   };
   const run: Machine['run'] = (call, left = maxWork) => {
     interrupts = 0;
-    const given = Math.min(left, maxWork);
-    fuel().value = given;
+    const startFuel = Math.min(left, maxWork);
+    fuel().value = startFuel;
     try {
       const result = call();
-      spent = given - fuel().value;
+      spent = startFuel - fuel().value;
       if (result.error !== undefined) return { error: result.error };
       return interrupts > maxInterrupts ? { limit: 'work' } : { value: result.value };
     } catch (error) {

@@ -17,7 +17,7 @@ const leb = (value: number): readonly number[] =>
   [0, 7, 14, 21, 28].map((shift) => ((value >>> shift) & 127) | (shift < 28 ? 128 : 0));
 
 /** Encoded declaration of a mutable i32 global that starts at the largest value. */
-const counter = [127, 1, 65, 255, 255, 255, 255, 7, 11];
+const counterGlobal = [127, 1, 65, 255, 255, 255, 255, 7, 11];
 
 /**
  * Adds the counter to a module without imported globals. Each iteration of a loop costs 1, as does every 64 bytes that
@@ -64,7 +64,7 @@ export function addMeter(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
     6: (end) => {
       fuel = replaced((globals) => globals + 2);
       copy(end);
-      write([...counter, ...counter]);
+      write([...counterGlobal, ...counterGlobal]);
     },
     7: (end) => {
       replaced((exported) => exported + 1);
@@ -75,15 +75,15 @@ export function addMeter(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
       const [own, size] = [leb(fuel), leb(fuel + 1)];
       /** Subtracts an i32, and traps if the result is below 0. */
       const charge = [107, 36, ...own, 35, ...own, 65, 0, 72, 4, 64, 0, 11];
-      const forLoop = [35, ...own, 65, 1, ...charge];
-      const forBytes = [36, ...size, 35, ...own, 35, ...size, 65, 6, 118, ...charge, 35, ...size];
-      for (let count = read(); count > 0; count--) sized((end) => code(end, forLoop, forBytes));
+      const loopCharge = [35, ...own, 65, 1, ...charge];
+      const bytesCharge = [36, ...size, 35, ...own, 35, ...size, 65, 6, 118, ...charge, 35, ...size];
+      for (let count = read(); count > 0; count--) sized((end) => code(end, loopCharge, bytesCharge));
     },
   };
   while (at < wasm.length) sized(sections[wasm[at++]!] ?? (() => undefined));
   return output.slice(0, length);
 
-  function code(end: number, forLoop: readonly number[], forBytes: readonly number[]): void {
+  function code(end: number, loopCharge: readonly number[], bytesCharge: readonly number[]): void {
     for (let locals = read(); locals > 0; locals--) {
       read();
       at++;
@@ -98,14 +98,14 @@ export function addMeter(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
       const kind = next === 'p' ? read() : 0;
       if (kind === 10 || kind === 11) {
         copy(start);
-        write(forBytes);
+        write(bytesCharge);
         at += 12 - kind;
       }
       if (next === '?' || (kind > 7 && kind < 10) || kind > 11)
         throw new Error(`unknown instruction ${code}`);
       if (code !== 3) continue;
       copy();
-      write(forLoop);
+      write(loopCharge);
     }
   }
 }

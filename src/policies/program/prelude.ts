@@ -10,13 +10,13 @@ export const actionKinds = { number: 1, vector: 2, text: 3, other: 4 } as const;
 /** Returns the shared buffer's length. Its last number is the kind of action, or the length of a part of a text. */
 export const bufferLength = ({ observationSpace, actionSpace }: EnvironmentSpec): number =>
   1 +
-  Math.max(observationSpace.kind === 'text' ? maxAppended : 2, width(observationSpace), width(actionSpace));
+  Math.max(observationSpace.kind === 'text' ? chunkLength : 2, width(observationSpace), width(actionSpace));
 
 /** The buffer holds at least this many characters of a text; longer texts are passed in several parts. */
-const maxAppended = 1024;
+const chunkLength = 1024;
 
 /** Longest text action, in characters. */
-const maxText = 10_000;
+const maxTextLength = 10_000;
 
 /** At the start, the buffer holds `bufferMark`, `bufferMark - 1`, …, so that the host can find it in the memory. */
 export const bufferMark = -Math.PI;
@@ -26,7 +26,7 @@ const width = (space: Space): number => (space.kind === 'text' ? 0 : dimensionsO
 const isVector = ({ kind }: Space) => kind === 'box' || kind === 'tuple';
 
 /** Maximum length of a vector that is copied without a loop. */
-const maxUnrolled = 64;
+const maxUnrolledLength = 64;
 
 /** Returns a JavaScript expression that reads a new observation from the buffer. */
 function observationCode(space: Space, names: Names): string {
@@ -34,7 +34,7 @@ function observationCode(space: Space, names: Names): string {
   if (!isVector(space)) return 'floats[0]';
   const indexes = Array.from({ length: width(space) }, (_, i) => i);
   const array =
-    indexes.length <= maxUnrolled ? `[${indexes.map((i) => `floats[${i}]`).join(', ')}]` : 'vector()';
+    indexes.length <= maxUnrolledLength ? `[${indexes.map((i) => `floats[${i}]`).join(', ')}]` : 'vector()';
   return names.some((name) => name !== undefined) ? `named(${array})` : array;
 }
 
@@ -66,7 +66,7 @@ const take = (action) => {
     floats[${length - 1}] = ${actionKinds.number};
     return;
   }
-  ${actionSpace.kind === 'text' ? `if (typeof action === 'string' && action.length <= ${maxText}) { floats[${length - 1}] = ${actionKinds.text}; return stringify(action); }` : ''}
+  ${actionSpace.kind === 'text' ? `if (typeof action === 'string' && action.length <= ${maxTextLength}) { floats[${length - 1}] = ${actionKinds.text}; return stringify(action); }` : ''}
   if ((isArray(action) || isView(action)) && action.length === ${isVector(actionSpace) ? width(actionSpace) : -1}) {
     let i = 0;
     for (; i < ${width(actionSpace)}; i++) {
@@ -142,7 +142,7 @@ return {
 }
 
 /** Defines `random()` and `seed(low, high)`, whose arguments are the 32-bit halves of the seed. */
-const seededRandom = `
+const seededRandomCode = `
 // sfc32 by Chris Doty-Humphrey (PractRand).
 let a = 0, b = 0, c = 0, d = 1;
 const next = () => {
@@ -176,7 +176,7 @@ for (const name of ['eval', 'BigInt', 'BigInt64Array', 'BigUint64Array', 'Shared
 for (const [{ prototype }, name] of [[String, 'localeCompare'], [Number, 'toLocaleString'], [Array, 'toLocaleString'], [Object.getPrototypeOf(Int8Array), 'toLocaleString']])
   prototype[name] = () => { throw new TypeError(name + ' is not available, because it depends on the locale'); };
 
-${seededRandom}
+${seededRandomCode}
 Math.random = random;
 
 const { defineProperty } = Object;

@@ -14,7 +14,7 @@ const maxCharacters = 20_000;
 /** Work limit of an episode. */
 const maxEpisodeWork = 10 * maxWork;
 /** Maximum number of steps that are replayed to continue an interrupted episode; after more, its state is copied. */
-const maxReplayed = 1000;
+const maxReplayedSteps = 1000;
 
 /** A sandbox for programs that act in one environment. */
 export interface Sandbox {
@@ -35,7 +35,7 @@ interface Episode {
   /** The observations so far; undefined if the state is copied instead. */
   history: Observation[] | undefined;
   /** The state, saved while another episode or a compilation uses the machine. */
-  saved?: MemoryImage;
+  savedImage?: MemoryImage;
   /** Remaining work. */
   left: number;
   fault?: ProgramFault;
@@ -44,7 +44,7 @@ interface Episode {
 /** The state after compiling a program, and the number of its lines. */
 interface CompiledCode {
   readonly image: MemoryImage;
-  readonly lines: number;
+  readonly lineCount: number;
 }
 
 /** Opens a sandbox for programs that act in this environment. */
@@ -57,8 +57,8 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   const [load, start, step] = [member('load'), member('start'), member('step')];
   const [append, describe] = [member('append'), member('describe')];
   const floats = sharedBuffer(machine.memory, bufferLength(environment));
-  const given = floats.length - 1;
-  const empty = machine.copy();
+  const capacity = floats.length - 1;
+  const emptyImage = machine.copy();
   let current: Episode | undefined;
 
   function call(code: QuickJSHandle, ...args: readonly QuickJSHandle[]): MachineOutcome {
@@ -68,26 +68,26 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   }
 
   /** Returns the value of a call. @throws ProgramFault if it failed */
-  function checked(outcome: MachineOutcome, lines: number, observation?: Observation): QuickJSHandle {
+  function checked(outcome: MachineOutcome, lineCount: number, observation?: Observation): QuickJSHandle {
     if ('value' in outcome) return outcome.value;
-    throw failed(outcome, lines, observation);
+    throw failed(outcome, lineCount, observation);
   }
 
   function failed(
     outcome: Exclude<MachineOutcome, { readonly value: QuickJSHandle }>,
-    lines: number,
+    lineCount: number,
     observation?: Observation,
   ): ProgramFault {
     current = undefined;
     const { isLimit = true, ...failure } =
-      'limit' in outcome ? { reason: limits[outcome.limit] } : described(outcome.error, lines);
-    if (isLimit) machine.reset(empty, true);
+      'limit' in outcome ? { reason: limits[outcome.limit] } : described(outcome.error, lineCount);
+    if (isLimit) machine.reset(emptyImage, true);
     return new ProgramFault({ ...failure, ...(observation !== undefined && { observation }) });
   }
 
   function described(error: QuickJSHandle, lines: number): ProgramFailure & { readonly isLimit?: boolean } {
-    const text = call(describe, error);
-    const json = 'value' in text ? context.getString(text.value) : '';
+    const outcome = call(describe, error);
+    const json = 'value' in outcome ? context.getString(outcome.value) : '';
     // Even the description didn't fit into the memory.
     if (!json.startsWith('[')) return { reason: limits.memory };
     const [name, message, stack] = JSON.parse(json) as [string, string, string];
@@ -101,18 +101,18 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
 
   /** Makes room for another episode or a compilation; saves the current episode's state if it can't be replayed. */
   function putAside(): void {
-    if (current !== undefined && current.history === undefined) current.saved = machine.copy();
+    if (current !== undefined && current.history === undefined) current.savedImage = machine.copy();
     current = undefined;
   }
 
   function compile(text: string): CompiledCode {
     if (text.length > maxCharacters)
       throw new ProgramFault({ reason: `longer than ${maxCharacters} characters (${text.length})` });
-    const lines = text.split(/\r\n|[\n\r\u2028\u2029]/).length;
+    const lineCount = text.split(/\r\n|[\n\r\u2028\u2029]/).length;
     const evaluated = (code: string, compileOnly: boolean) =>
-      checked(machine.evaluate(code, compileOnly), lines);
+      checked(machine.evaluate(code, compileOnly), lineCount);
     putAside();
-    machine.reset(empty);
+    machine.reset(emptyImage);
     // Compile the source alone first, so that it can't close the function that is then put around it.
     evaluated(text, true).dispose();
     const isDeclared = (name: string) => `typeof ${name} === 'undefined' ? 0 : ${name}`;
@@ -120,9 +120,9 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
       `(function () { 'use strict'; ${text}\nreturn [${isDeclared('act')}, ${isDeclared('constants')}]; })`,
       false,
     );
-    checked(call(load, made), lines).dispose();
+    checked(call(load, made), lineCount).dispose();
     made.dispose();
-    return { image: machine.copy(), lines };
+    return { image: machine.copy(), lineCount };
   }
 
   function begin(episode: Episode): void {
@@ -131,15 +131,15 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
     episode.left = maxEpisodeWork;
     current = episode;
     [floats[0], floats[1]] = deriveSeeds(episode.seed, [randomStream], 2) as [number, number];
-    const isComplete = checked(call(start), program.lines).consume((value) => context.getNumber(value)) === 1;
+    const isComplete = checked(call(start), program.lineCount).consume((value) => context.getNumber(value)) === 1;
     if (!isComplete) throw new ProgramFault({ reason: 'no function `act`' });
   }
 
   /** Makes this the current episode. */
   function resume(episode: Episode): void {
     putAside();
-    if (episode.saved !== undefined) {
-      machine.restore(episode.saved);
+    if (episode.savedImage !== undefined) {
+      machine.restore(episode.savedImage);
       current = episode;
       return;
     }
@@ -150,20 +150,20 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   }
 
   function turn({ program }: Episode, observation: Observation): Action {
-    const called = (code: QuickJSHandle) => checked(call(code), program.lines, observation);
+    const called = (code: QuickJSHandle) => checked(call(code), program.lineCount, observation);
     if (typeof observation === 'number') floats[0] = observation;
     else if (typeof observation === 'string') {
-      for (let start = 0; start < observation.length; start += given) {
-        const count = Math.min(given, observation.length - start);
+      for (let start = 0; start < observation.length; start += capacity) {
+        const count = Math.min(capacity, observation.length - start);
         for (let i = 0; i < count; i++) floats[i] = observation.charCodeAt(start + i);
-        floats[given] = count;
+        floats[capacity] = count;
         called(append).dispose();
       }
-    } else for (let i = 0; i < given && i < observation.length; i++) floats[i] = observation[i]!;
+    } else for (let i = 0; i < capacity && i < observation.length; i++) floats[i] = observation[i]!;
     const value = called(step);
     const action = programAction(environment.actionSpace, floats, () => {
       const text = context.getString(value);
-      if (text === '') throw failed({ limit: 'memory' }, program.lines, observation);
+      if (text === '') throw failed({ limit: 'memory' }, program.lineCount, observation);
       return text;
     });
     value.dispose();
@@ -176,7 +176,7 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
     try {
       if (episode !== current) resume(episode);
       const action = turn(episode, observation);
-      if (episode.history !== undefined && episode.history.push(observation) > maxReplayed)
+      if (episode.history !== undefined && episode.history.push(observation) > maxReplayedSteps)
         episode.history = undefined;
       return action;
     } catch (error) {

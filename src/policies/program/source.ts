@@ -120,8 +120,8 @@ function declaredConstants(value: AnyNode | null | undefined, source: string): r
   };
   if (!value) return [];
   return entries(value).map(([name, node]): FoundConstant => {
-    const plain = numberOf(node);
-    if (plain !== undefined) return { node, constant: constantAt(node, plain, name) };
+    const bareNumber = numberOf(node);
+    if (bareNumber !== undefined) return { node, constant: constantAt(node, bareNumber, name) };
     const fields = new Map(node.type === 'ObjectExpression' ? entries(node) : []);
     const [number, low, high] = ['value', 'low', 'high'].map((key) => numberOf(fields.get(key)));
     if (fields.size !== 3 || number === undefined || low === undefined || high === undefined)

@@ -99,7 +99,7 @@ export function returnsOf(node: FunctionNode): readonly AnyNode[] {
 }
 
 /** Properties of nodes that don't change what a program does. */
-const notStructure = new Set(['type', 'start', 'end', 'raw', 'loc', 'range', 'sourceFile']);
+const nonStructuralKeys = new Set(['type', 'start', 'end', 'raw', 'loc', 'range', 'sourceFile']);
 
 /** Returns a text that is the same for programs that differ only in layout, comments, and the nodes in `blanks`. */
 export function canonicalText(node: AnyNode, blanks: ReadonlySet<AnyNode>): string {
@@ -117,7 +117,7 @@ export function canonicalText(node: AnyNode, blanks: ReadonlySet<AnyNode>): stri
     }
     return typeof value === 'string' ? JSON.stringify(value) : String(value);
   };
-  const parts = Object.entries(node).filter(([key]) => !notStructure.has(key));
+  const parts = Object.entries(node).filter(([key]) => !nonStructuralKeys.has(key));
   return `${node.type}(${parts.map(([key, value]) => `${key}:${written(value)}`).join()})`;
 }
 

@@ -18,12 +18,12 @@ export const opGroups = [binaryOps, unaryOps, comparisonOps, integerTests, digit
 
 /**
  * Type of a tree's value: a number, a truth value, or an action (0 if discrete, otherwise the index in the tuple).
- * Only trees of the same sort can replace each other.
+ * Only trees of the same type can replace each other.
  */
 export type TreeType = 'number' | 'test' | number;
 
 export interface Tree {
-  readonly sort: TreeType;
+  readonly type: TreeType;
   readonly op: 'constant' | 'observation' | 'take' | 'if' | (typeof opGroups)[number][number];
   /** A constant, the index of an observation, an action, the integer in a test, or a divisor. */
   readonly value?: number;
@@ -34,8 +34,8 @@ export interface Tree {
 export type Trees = readonly Tree[];
 
 export interface Spaces {
-  readonly observed: NumericSpace;
-  readonly acted: NumericSpace;
+  readonly input: NumericSpace;
+  readonly output: NumericSpace;
 }
 
 function requireNumeric(space: Space, id: string): NumericSpace {
@@ -50,8 +50,8 @@ function requireNumeric(space: Space, id: string): NumericSpace {
 
 /** Returns an environment's spaces. @throws UserError for text observations or actions */
 export const spacesOf = ({ id, observationSpace, actionSpace }: EnvironmentSpec): Spaces => ({
-  observed: requireNumeric(observationSpace, id),
-  acted: requireNumeric(actionSpace, id),
+  input: requireNumeric(observationSpace, id),
+  output: requireNumeric(actionSpace, id),
 });
 
 /** Returns the depth of a tree; 1 if it has no parts. */
@@ -66,7 +66,7 @@ const helpers = {
 const maxWidth = 1e6;
 
 /** Writes a program with declared constants, so bounds, actions and states aren't mistaken for tunable numbers. */
-export function programText(trees: Trees, { observed, acted }: Spaces): string {
+export function programText(trees: Trees, { input, output }: Spaces): string {
   const constants: number[] = [];
   const print = (tree: Tree, level = 0): string => {
     const { op, value, parts } = tree;
@@ -76,7 +76,7 @@ export function programText(trees: Trees, { observed, acted }: Spaces): string {
       case 'constant':
         return `constants.k${constants.push(value!)}`;
       case 'observation':
-        return observed.kind === 'discrete' ? 'observation' : `observation[${value}]`;
+        return input.kind === 'discrete' ? 'observation' : `observation[${value}]`;
       case 'modulo':
         return at(3, `observation % ${value}`);
       case 'quotient':
@@ -109,12 +109,12 @@ export function programText(trees: Trees, { observed, acted }: Spaces): string {
     return `${indent}if (${print(test!)}) {\n${decide(then!, `${indent}  `)}${indent}}\n${decide(otherwise!, indent)}`;
   };
   const component = (tree: Tree, i: number) => {
-    if (acted.kind !== 'box') return print(tree);
-    const [low, high] = [Math.max(acted.low[i]!, -maxWidth), Math.min(acted.high[i]!, maxWidth)];
+    if (output.kind !== 'box') return print(tree);
+    const [low, high] = [Math.max(output.low[i]!, -maxWidth), Math.min(output.high[i]!, maxWidth)];
     return `clip(${print(tree)}, ${low}, ${high})`;
   };
   const body =
-    acted.kind === 'discrete'
+    output.kind === 'discrete'
       ? decide(trees[0]!, '  ')
       : `  return [\n${trees.map((tree, i) => `    ${component(tree, i)},\n`).join('')}  ];\n`;
   const declared = constants.map((value, i) => `k${i + 1}: ${Object.is(value, -0) ? '-0' : value}`);
@@ -130,11 +130,11 @@ export function programText(trees: Trees, { observed, acted }: Spaces): string {
 /** Reads the trees of a program of this grammar; undefined for other programs. */
 export function parseTrees(source: string, spaces: Spaces): Trees | undefined {
   try {
-    const { constants } = parseProgram(source, spaces.acted);
+    const { constants } = parseProgram(source, spaces.output);
     const act = topLevelDeclaration(syntaxTree(source), 'act')!.value;
     if (!isFunction(act) || act.body.type !== 'BlockStatement') return undefined;
     const values = new Map(constants.map(({ name, value }) => [name ?? '', value]));
-    const trees = readBody(act.body.body, spaces.acted, values);
+    const trees = readBody(act.body.body, spaces.output, values);
     return programText(trees, spaces) === source ? trees : undefined;
   } catch (error) {
     if (error instanceof GrammarError || error instanceof ProgramFault) return undefined;
@@ -146,13 +146,13 @@ class GrammarError extends Error {}
 
 type Constants = ReadonlyMap<string, number>;
 
-function readBody(statements: readonly AnyNode[], acted: NumericSpace, constants: Constants): Trees {
-  if (acted.kind === 'discrete') return [readDecision(statements, constants)];
+function readBody(statements: readonly AnyNode[], output: NumericSpace, constants: Constants): Trees {
+  if (output.kind === 'discrete') return [readDecision(statements, constants)];
   const [only] = statements;
   const list = only?.type === 'ReturnStatement' ? only.argument : undefined;
   if (list?.type !== 'ArrayExpression') throw new GrammarError();
   return list.elements.map((element, i) => {
-    if (acted.kind === 'tuple') return readTree(element, i, constants);
+    if (output.kind === 'tuple') return readTree(element, i, constants);
     if (element?.type !== 'CallExpression') throw new GrammarError();
     return readTree(element.arguments[0], 'number', constants);
   });
@@ -163,24 +163,24 @@ function readDecision([first, ...rest]: readonly AnyNode[], constants: Constants
   if (first?.type !== 'IfStatement' || first.consequent.type !== 'BlockStatement') throw new GrammarError();
   const test = readTree(first.test, 'test', constants);
   const then = readDecision(first.consequent.body, constants);
-  return { sort: 0, op: 'if', parts: [test, then, readDecision(rest, constants)] };
+  return { type: 0, op: 'if', parts: [test, then, readDecision(rest, constants)] };
 }
 
 /** Reads more than the grammar allows, because `parseTrees` compares the trees' text with the source. */
-function readTree(node: AnyNode | null | undefined, sort: TreeType, constants: Constants): Tree {
+function readTree(node: AnyNode | null | undefined, type: TreeType, constants: Constants): Tree {
   const read = (part: AnyNode | null | undefined, inner: TreeType = 'number') =>
     readTree(part, inner, constants);
   const leaf = (op: Tree['op'], value: number | undefined, ...parts: readonly Tree[]): Tree => {
     if (value === undefined) throw new GrammarError();
-    return { sort, op, value, parts };
+    return { type, op, value, parts };
   };
   const branch = (op: Tree['op'] | undefined, ...parts: readonly Tree[]): Tree => {
     if (op === undefined) throw new GrammarError();
-    return { sort, op, parts };
+    return { type, op, parts };
   };
   if (node?.type === 'ConditionalExpression')
-    return branch('if', read(node.test, 'test'), read(node.consequent, sort), read(node.alternate, sort));
-  if (typeof sort === 'number') return leaf('take', numberOf(node));
+    return branch('if', read(node.test, 'test'), read(node.consequent, type), read(node.alternate, type));
+  if (typeof type === 'number') return leaf('take', numberOf(node));
   switch (node?.type) {
     case 'Identifier':
       return leaf('observation', 0);

@@ -10,7 +10,7 @@ const integerArguments = new Set(
     'padStart parseInt repeat slice splice stringify substr substring toFixed toPrecision toString toSpliced Array'
   ).split(' '),
 );
-const equality = new Set(['===', '!==', '==', '!=']);
+const equalityOperators = new Set(['===', '!==', '==', '!=']);
 const integerOperators = new Set(['%', '&', '|', '^', '<<', '>>', '>>>']);
 
 /**
@@ -26,7 +26,7 @@ export function fixedParts(node: AnyNode): readonly (AnyNode | null | undefined)
       return [...(node.computed ? numbersFor(node.property) : []), ...operands(node.object)];
     case 'BinaryExpression':
       if (node.operator === '**') return numbersFor(node.right);
-      return equality.has(node.operator) || integerOperators.has(node.operator)
+      return equalityOperators.has(node.operator) || integerOperators.has(node.operator)
         ? operands(node.left, node.right)
         : [];
     case 'AssignmentExpression':

@@ -27,7 +27,7 @@ const maxTries = 10;
 const innerShare = 0.9;
 
 /**
- * Replaces a random subtree of `a` with one of `b` of the same sort.
+ * Replaces a random subtree of `a` with one of `b` of the same type.
  * @returns undefined if a program isn't from the grammar; `a` if no exchange fits
  */
 export function crossover(
@@ -45,7 +45,7 @@ export function crossover(
     random,
     (tree) => {
       const { node, path } = drawPlace(placesIn(tree), random);
-      const fitting = donors.filter((donor) => donor.node.sort === node.sort);
+      const fitting = donors.filter((donor) => donor.node.type === node.type);
       return fitting.length === 0 ? tree : replaceAt(tree, path, drawPlace(fitting, random).node);
     },
     spaces,
@@ -73,7 +73,7 @@ export function mutate(
       const places = placesIn(tree);
       const { node, path } = random.choice(places);
       const constants = places.filter((place) => place.node.op === 'constant');
-      const inside = placesIn(node).filter((place) => place.path.length > 0 && place.node.sort === node.sort);
+      const inside = placesIn(node).filter((place) => place.path.length > 0 && place.node.type === node.type);
       const kind = random.integers(0, 4);
       if (kind === 0 && constants.length > 0) {
         const chosen = random.choice(constants);
@@ -82,7 +82,7 @@ export function mutate(
       if (kind === 1 && inside.length > 0) return replaceAt(tree, path, random.choice(inside).node);
       if (kind === 2) return replaceAt(tree, path, mutatePoint(node, growth));
       const depth = Math.max(2, Math.min(4, maxDepth - path.length));
-      return replaceAt(tree, path, growTree(node.sort, depth, growth));
+      return replaceAt(tree, path, growTree(node.type, depth, growth));
     },
     spaces,
   );
@@ -128,7 +128,7 @@ function mutatePoint(node: Tree, growth: GrowthContext): Tree {
   const groups: readonly (readonly Tree['op'][])[] = opGroups;
   const group = groups.find((ops) => ops.includes(node.op));
   if (group) return { ...node, op: random.choice(group.filter((op) => op !== node.op)) };
-  return node.parts.length > 0 ? swapSubtrees(node) : growLeaf(node.sort as TreeType, growth);
+  return node.parts.length > 0 ? swapSubtrees(node) : growLeaf(node.type as TreeType, growth);
 }
 
 const swapSubtrees = ({ parts: [test, then, otherwise], ...node }: Tree): Tree => ({

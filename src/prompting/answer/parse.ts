@@ -24,34 +24,34 @@ interface NumberSet extends Span {
  * the last. Takes linear time, never throws, and never returns a number that isn't in the reply.
  */
 export function parseParameters(reply: string, spec: ParameterSpec, context: ParseContext = {}): ParseResult {
-  const held = context.constrained ? grammarAnswer(reply, spec.count) : undefined;
-  const { text, unclosedThinking } = answerText(held ?? reply.slice(0, 2_000_000));
+  const answer = context.constrained ? grammarAnswer(reply, spec.count) : undefined;
+  const { text, hasUnclosedThinking } = answerText(answer ?? reply.slice(0, 2_000_000));
   const plain = plainText(text);
   const sets = numberSets(plain, spec.count);
   const indices = Array.from({ length: spec.count }, (_, i) => i);
   const isComplete = ({ values }: NumberSet) =>
     values.size === spec.count && indices.every((i) => values.has(i));
-  const written = sets.filter(({ values }) => [...values.values()].some((one) => one.number !== undefined));
-  const complete = written.filter(isComplete).map((set) => {
+  const writtenSets = sets.filter(({ values }) => [...values.values()].some((one) => one.number !== undefined));
+  const completeSets = writtenSets.filter(isComplete).map((set) => {
     const result = validate(set, plain, spec, context);
     return { set, result, weight: weightOf(set, plain, sets) + (result.ok ? 10 : 0) };
   });
-  const chosen = complete
+  const chosen = completeSets
     .filter(({ result }) => result.ok || result.failure.kind !== 'repeated')
     .toSorted((a, b) => a.weight - b.weight)
     .at(-1);
-  const isCut = unclosedThinking || (context.finishReason === 'length' && reply.endsWith(held ?? ''));
+  const isCut = hasUnclosedThinking || (context.finishReason === 'length' && reply.endsWith(answer ?? ''));
   // The last number of a truncated reply may lack digits.
   const isTorn = isCut && chosen !== undefined && /^[\d.]*$/.test(plain.slice(chosen.set.end - 1));
   if (chosen && !isTorn) return chosen.result;
   const isUnfinished = isCut || /[[(][\s\d.,+-]{2,}$/.test(plain.slice(-4000));
-  if (isTorn || (isUnfinished && complete.length === 0)) return failWith({ kind: 'truncated' });
-  if (complete.length > 0) {
-    const vectors = new Set(complete.map(({ set }) => indices.map((i) => set.values.get(i)!.number).join()));
-    return vectors.size === 1 ? complete[0]!.result : failWith({ kind: 'echo' });
+  if (isTorn || (isUnfinished && completeSets.length === 0)) return failWith({ kind: 'truncated' });
+  if (completeSets.length > 0) {
+    const vectors = new Set(completeSets.map(({ set }) => indices.map((i) => set.values.get(i)!.number).join()));
+    return vectors.size === 1 ? completeSets[0]!.result : failWith({ kind: 'echo' });
   }
-  const attempts = written.filter(({ isNamed, values }) => isNamed || values.size > spec.count / 2);
-  const [attempt] = attempts.sort((a, b) => +b.isNamed - +a.isNamed || b.values.size - a.values.size);
+  const partialSets = writtenSets.filter(({ isNamed, values }) => isNamed || values.size > spec.count / 2);
+  const [attempt] = partialSets.sort((a, b) => +b.isNamed - +a.isNamed || b.values.size - a.values.size);
   if (attempt !== undefined) {
     const absent = indices.filter((i) => !attempt.values.has(i));
     const unknown = [...attempt.values.keys()].filter((i) => i >= spec.count).sort((a, b) => a - b);
@@ -87,8 +87,8 @@ function validate(set: NumberSet, plain: string, spec: ParameterSpec, { seen }: 
   const tooFine = where((number) => Number(number.toFixed(decimals)) !== number);
   if (tooFine.length > 0) return failWith({ kind: 'decimals', values: tooFine, decimals });
   const value = written.map(({ number }) => number!);
-  const before = seen?.(value);
-  if (before !== undefined) return failWith(asRepeat(before));
+  const repeat = seen?.(value);
+  if (repeat !== undefined) return failWith(asRepeat(repeat));
   const predicted = predictedScore(plain, set);
   return { ok: true, value, ...(predicted !== undefined && { predicted }) };
 }
@@ -112,8 +112,8 @@ function predictedScore(plain: string, { start, end }: NumberSet): number | unde
 }
 
 const mark = String.raw`[\s>"'_([{$#|+*\u2022-]*(?:(?:\d{1,3}|[a-z])[.)]\s+)?["'_([{$]*`;
-const opensLine = new RegExp(String.raw`(?:^|\n)${mark}(?:[^\n]*[:=]\s*["'_([{$]*)?$`, 'i');
-const opensReply = new RegExp(String.raw`^${mark}(?:-?[\d.]+\s+|param\w*["']?\s*[:=]\s*)?$`, 'i');
+const lineOpening = new RegExp(String.raw`(?:^|\n)${mark}(?:[^\n]*[:=]\s*["'_([{$]*)?$`, 'i');
+const replyOpening = new RegExp(String.raw`^${mark}(?:-?[\d.]+\s+|param\w*["']?\s*[:=]\s*)?$`, 'i');
 const announcement =
   /\b(?:final|new param\w*|new propos\w*)\b[^.!?]*$|\banswer(?: is)?\s*(?:[:=]\s*)?["'_([{$]*$/i;
 const lineEnd = /^["'\s)\]}.,;|$]*(?:$|#|\/\/|\(|-{1,2} |\u2014|["'][\w ]+["']\s*:)/m;
@@ -122,11 +122,11 @@ const lineEnd = /^["'\s)\]}.,;|$]*(?:$|#|\/\/|\(|-{1,2} |\u2014|["'][\w ]+["']\s
 function weightOf(set: NumberSet, plain: string, sets: readonly NumberSet[]): number {
   const lead = plain.slice(Math.max(0, set.start - 160), set.start);
   const tail = plain.slice(set.end, set.end + 160);
-  const isFirst = set === sets[0] && set.start < 160 && opensReply.test(lead);
+  const isFirst = set === sets[0] && set.start < 160 && replyOpening.test(lead);
   if (announcement.test(lead)) return 3;
   if (scoreAfter.test(tail)) return isFirst ? 1 : 0;
   if (!lineEnd.test(tail)) return 0;
-  return isFirst ? 2 : opensLine.test(lead) ? 1 : 0;
+  return isFirst ? 2 : lineOpening.test(lead) ? 1 : 0;
 }
 
 const signs = '*`\u201c\u201d\uff0c\u3001\uff1b\u3002\uff1a\uff1d\uff08\uff09\u2028\u2029';
@@ -205,17 +205,17 @@ function namedValues(plain: string, count: number): readonly NumberSet[] {
     const [line = ''] = plain.slice(at, Math.min(limit, at + 400)).split('\n', 1);
     const read = valueIn(line, at + line.length < limit);
     if (read.value.text === '') continue;
-    const written = (groups.stem ?? '').toLowerCase();
-    const name = written.includes('param') ? 'params' : written;
-    const own = Number(groups.a ?? groups.b ?? groups.c ?? groups.d);
+    const writtenName = (groups.stem ?? '').toLowerCase();
+    const name = writtenName.includes('param') ? 'params' : writtenName;
+    const ownIndex = Number(groups.a ?? groups.b ?? groups.c ?? groups.d);
     let set = sets.at(-1);
-    if (set === undefined || stem !== name || !continues(set, own, plain, next, start, count)) {
+    if (set === undefined || stem !== name || !continues(set, ownIndex, plain, next, start, count)) {
       set = { values: new Map(), conflicts: new Set(), start, end: at, isNamed: name !== '' };
       sets.push(set);
     }
-    const earlier = set.values.get(own) ?? read.value;
-    if (earlier.number !== read.value.number) set.conflicts.add(own);
-    set.values.set(own, earlier);
+    const earlier = set.values.get(ownIndex) ?? read.value;
+    if (earlier.number !== read.value.number) set.conflicts.add(ownIndex);
+    set.values.set(ownIndex, earlier);
     set.end = at + read.end;
     [stem, next] = [name, at + read.next];
   }
@@ -245,8 +245,8 @@ const otherName =
 
 /** Returns the list after `label` as a set; none if `label` is another name, or it has no values or is a range. */
 function listed(items: readonly Value[], label: string, isAlone: boolean, at: Span): readonly NumberSet[] {
-  const opened = label.replace(/["']$/, '').trimEnd();
-  const name = opened.replace(/[a-z.]{1,20}\($/i, '').trimEnd();
+  const unquoted = label.replace(/["']$/, '').trimEnd();
+  const name = unquoted.replace(/[a-z.]{1,20}\($/i, '').trimEnd();
   const isNamed = listName.test(name);
   const isRange = items.length <= 2 && (!isAlone || /[:=]$/.test(name));
   if (!isNamed && (isRange || otherName.test(name))) return [];
@@ -254,28 +254,28 @@ function listed(items: readonly Value[], label: string, isAlone: boolean, at: Sp
   return [{ ...at, values: new Map(items.entries()), conflicts: new Set(), isNamed }];
 }
 
-const list = /\[[^[\]{}]*(?:\[[^[\]{}]*\][^[\]{}]*)*\]|\([^()[\]]*\)/g;
+const listPattern = /\[[^[\]{}]*(?:\[[^[\]{}]*\][^[\]{}]*)*\]|\([^()[\]]*\)/g;
 /** Text before or after a list that makes it an index or part of an expression. */
-const before =
+const expressionBefore =
   /[\p{L}\p{N}_\]]$(?<!\b(?:array|tensor|tuple|list))|(?<!\b(?:array|tensor|tuple|list))(?<=\w)\($|[*/^%+][ \t]*$|[-+!<>]=[ \t]*$|-[ \t]*$|\[\s?\d+\s?\]["')]*\s*[:=]\s*$/u;
-const after = /^[)\t ]*(?:[/^%+*[]|\d|-[ \t]*[\d[]|->|if\b)/;
+const expressionAfter = /^[)\t ]*(?:[/^%+*[]|\d|-[ \t]*[\d[]|->|if\b)/;
 
 function itemsOf(list: string): Value[] {
   const text = list.replace(/(?<![\s,;])[\s,;]+$/, '').trim();
-  const sign = [';', '|', ','].find((one) => text.includes(one)) ?? /\s+/;
-  return text.split(sign).map(wholeValue);
+  const delimiter = [';', '|', ','].find((one) => text.includes(one)) ?? /\s+/;
+  return text.split(delimiter).map(wholeValue);
 }
 
 /** Finds lists in brackets; nested lists are flattened. */
 const lists = (plain: string): readonly NumberSet[] =>
-  [...plain.matchAll(list)].flatMap(({ 0: found, index: start }) => {
+  [...plain.matchAll(listPattern)].flatMap(({ 0: found, index: start }) => {
     const end = start + found.length;
     const lead = plain.slice(Math.max(0, start - 80), start);
     const tail = plain.slice(end, end + 80);
-    if (before.test(lead) || after.test(tail)) return [];
+    if (expressionBefore.test(lead) || expressionAfter.test(tail)) return [];
     // Two spaces, so that the sign in `-)1` doesn't belong to the number.
     const items = itemsOf(found.replace(/(?:#|\/\/)[^\n]*|[[\]()]/g, '  '));
-    const isAlone = /^[^\p{L}]*(?:\n|$)/u.test(tail) && opensLine.test(lead);
+    const isAlone = /^[^\p{L}]*(?:\n|$)/u.test(tail) && lineOpening.test(lead);
     return listed(items, lead.slice(lead.lastIndexOf('\n') + 1), isAlone, { start, end });
   });
 
@@ -285,7 +285,7 @@ const numberLines =
 const edges = /^[ \t]*(?:[+\u2022>|]\s*|\d{1,3}[.)]\s+)?["']?|(?<!["'.,;| \t})\]])["'.,;| \t})\]]+$/gm;
 const dashedItem = /^[ \t]*-\s+(?=[+-]?[\d.]+\s*$)/;
 /** A key such as `params[3]:` is followed by a single value, not by a list. */
-const isKey = /(?:\[ ?\d+ ?\]|^\s*\w?\d+)["')]*\s*[:=]$|[-+/*]=$/;
+const keyPattern = /(?:\[ ?\d+ ?\]|^\s*\w?\d+)["')]*\s*[:=]$|[-+/*]=$/;
 
 /** Finds lines of numbers, perhaps after a label; adjacent ones form one list if it has `count` numbers or uses `|`. */
 const lines = (plain: string, count: number): readonly NumberSet[] =>
@@ -295,7 +295,7 @@ const lines = (plain: string, count: number): readonly NumberSet[] =>
     const bullet = written.every((line) => dashedItem.test(line)) ? dashedItem : '';
     const rows = written.map((line) => itemsOf(line.replace(bullet, '').replace(edges, '')));
     const joint = rows.flat();
-    if (isKey.test(label) || joint.some(({ number }) => number === undefined)) return [];
+    if (keyPattern.test(label) || joint.some(({ number }) => number === undefined)) return [];
     const isSplit = joint.length !== count && !body.includes('|');
     const sets = isSplit ? rows.filter((row) => row.length > 1) : [joint];
     const [start, end] = [found.index + label.length, found.index + all.trimEnd().length];

@@ -17,9 +17,9 @@ export function readProgram(
   programs: ProgramLibrary,
   context: ParseContext = {},
 ): ParseResult {
-  const { text, unclosedThinking } = answerText(reply);
+  const { text, hasUnclosedThinking } = answerText(reply);
   const { isClosed, source } = sourceIn(text, context.finishReason === 'length');
-  const isCut = unclosedThinking || (context.finishReason === 'length' && !isClosed);
+  const isCut = hasUnclosedThinking || (context.finishReason === 'length' && !isClosed);
   if (source === undefined) return failWith({ kind: isCut ? 'truncated' : 'missing' });
   return addProgram(asWritten(reply, source), programs, context, isCut);
 }
@@ -69,22 +69,22 @@ function failedBy(error: unknown, isCut: boolean): ParseResult {
 }
 
 const definition = /^[ \t]*(?:(?:async )?function\s+\w|(?:const|let|var)\s+\w+\s*=)/m;
-const mentionsAct = /\bact\b\s*(?:\(|=)/;
+const actMention = /\bact\b\s*(?:\(|=)/;
 /** Recognises definitions in code with a syntax error. */
-const looksDefined =
+const actDefinition =
   /(?:^|[;}])[ \t]*(?:export )?(?:default )?(?:(?:async )?function\s+act\s*\([^{;]{0,500}\{|(?:const |let |var )?act\s*=(?![=>])[^;]{0,500}?(?:=>|\bfunction\b))/m;
 /** A sketch replaces code with dots. */
 const sketchPattern = /\u2026|\.{3}[ \t]*(?:[}\n]|\*\/)/;
 
 /** True if the code defines `act`; a call, a comment, a signature or a sketch without `return` doesn't count. */
 function definesAct(code: string, mayHaveErrors = true): boolean {
-  if (!mentionsAct.test(code)) return false;
+  if (!actMention.test(code)) return false;
   try {
     const value = topLevelDeclaration(syntaxTree(code), 'act')?.value;
     if (!isFunction(value)) return false;
     return value.expression || [...nodesIn(value)].some(({ type }) => type === 'ReturnStatement');
   } catch {
-    return mayHaveErrors && looksDefined.test(code) && !sketchPattern.test(code);
+    return mayHaveErrors && actDefinition.test(code) && !sketchPattern.test(code);
   }
 }
 
@@ -101,7 +101,7 @@ const fenceLine = /^[ \t]*(`{3,}(?!`)|~{3,}(?!~))([^\n`]*)$/gm;
 /** Finds the code blocks. A fence with a label begins a block inside the outer one, such as ```js in ```markdown. */
 function codeBlocks(text: string): readonly CodeBlock[] {
   const blocks: CodeBlock[] = [];
-  const outer: string[] = [];
+  const openFences: string[] = [];
   const fences = [...text.matchAll(fenceLine)].map(({ 0: line, 1: fence, 2: label, index }) => ({
     fence: fence!,
     closes: (opening: string | undefined) =>
@@ -110,11 +110,11 @@ function codeBlocks(text: string): readonly CodeBlock[] {
     end: index + line.length,
   }));
   for (const [i, { closes, end, fence, start }] of fences.entries()) {
-    if (closes(outer.at(-1))) {
-      outer.pop();
+    if (closes(openFences.at(-1))) {
+      openFences.pop();
       continue;
     }
-    outer.push(fence);
+    openFences.push(fence);
     const next = fences[i + 1];
     blocks.push({
       code: withoutBlankEnds(text.slice(end + 1, next?.start)),
@@ -148,7 +148,7 @@ function asWritten(reply: string, source: string): string {
 
 /** Removes edits, and code blocks that define or call `act`, from a reply. */
 export const withoutProgram = (reply: string): string =>
-  withoutBlocks(reply, ({ code }) => mentionsAct.test(code) || areEdits(code)).replaceAll(editBlock, '');
+  withoutBlocks(reply, ({ code }) => actMention.test(code) || areEdits(code)).replaceAll(editBlock, '');
 
 /** Lists all strings in a JSON value. */
 const textsIn = (value: unknown): readonly string[] =>
@@ -157,18 +157,18 @@ const textsIn = (value: unknown): readonly string[] =>
 /** Finds the source, and whether its fence or brace is closed. A cut-off source doesn't replace an earlier one. */
 function sourceIn(reply: string, isCut: boolean): { source: string | undefined; isClosed: boolean } {
   // A tool call may be written as text.
-  const held = textsIn(jsonIn(reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1)));
-  const inJson = held.findLast((one) => definesAct(one)) ?? held.findLast((one) => mentionsAct.test(one));
-  if (inJson !== undefined) return sourceIn(inJson, isCut);
+  const jsonTexts = textsIn(jsonIn(reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1)));
+  const fromJson = jsonTexts.findLast((one) => definesAct(one)) ?? jsonTexts.findLast((one) => actMention.test(one));
+  if (fromJson !== undefined) return sourceIn(fromJson, isCut);
   // The closing fence may follow the last brace.
   const text = reply.replaceAll(/\}(?=(?:```|~~~)[ \t]*$)/gm, '}\n');
   const blocks = codeBlocks(text);
   const outside = withoutBlocks(text, () => true);
-  const isOutside = blocks.length === 0 ? mentionsAct.test(outside) : looksDefined.test(outside);
+  const isOutside = blocks.length === 0 ? actMention.test(outside) : actDefinition.test(outside);
   const start = isOutside ? outside.search(definition) : -1;
-  const defining = blocks.findLast(({ code, isClosed }) => definesAct(code, isClosed || !isCut));
-  if (defining !== undefined || start < 0) {
-    const chosen = defining ?? blocks.findLast(({ code }) => mentionsAct.test(code)) ?? blocks.at(-1);
+  const definingBlock = blocks.findLast(({ code, isClosed }) => definesAct(code, isClosed || !isCut));
+  if (definingBlock !== undefined || start < 0) {
+    const chosen = definingBlock ?? blocks.findLast(({ code }) => actMention.test(code)) ?? blocks.at(-1);
     return { source: chosen?.code, isClosed: chosen?.isClosed ?? false };
   }
   // Without a code block, an explanation may follow the program's last brace, and may contain braces of its own.

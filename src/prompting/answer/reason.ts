@@ -12,8 +12,8 @@ const jsonReason = /"(?:reason|reasoning|explanation|rationale)"\s{0,8}:\s{0,8}"
 export function statedReason(reply: string, limit = 600): string {
   const text = withoutProgram(answerText(reply).text);
   if (/\bfunction\s+act\b/.test(text)) return '';
-  const inJson = jsonReason.exec(text)?.[1];
-  if (inJson !== undefined) return oneLine(inJson.replace(/\\n/g, ' ').replace(/\\(.)/gs, '$1'), limit);
+  const reason = jsonReason.exec(text)?.[1];
+  if (reason !== undefined) return oneLine(reason.replace(/\\n/g, ' ').replace(/\\(.)/gs, '$1'), limit);
   const { end, start } = findParameters(text) ?? { end: text.length, start: text.length };
   return oneLine(`${text.slice(0, start)}\n${text.slice(end, end + 4 * limit)}`.replace(opener, ''), limit);
 }

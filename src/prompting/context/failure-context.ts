@@ -4,7 +4,7 @@ import type { FailureContext } from './prompt-context.js';
 import { type ScoreFormat, scoreText as textOfScore } from './scores.js';
 
 /** Maximum number of indices or values to list in a correction; the rest are only counted. */
-const namedLimit = 20;
+const maxListed = 20;
 
 const noFailure: FailureContext = {
   missing: false,
@@ -90,6 +90,6 @@ const seenText = ({ iteration, score }: SeenParameters, scoreText: ScoreFormat) 
 });
 
 function listText(items: readonly string[]): string {
-  const more = items.length - namedLimit;
-  return more <= 0 ? items.join(', ') : `${items.slice(0, namedLimit).join(', ')} and ${more} more`;
+  const more = items.length - maxListed;
+  return more <= 0 ? items.join(', ') : `${items.slice(0, maxListed).join(', ')} and ${more} more`;
 }

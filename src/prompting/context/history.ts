@@ -122,7 +122,7 @@ export interface History {
   context(progress: {
     readonly iteration: number;
     readonly iterations: number;
-    readonly held: readonly BufferEntry[];
+    readonly remembered: readonly BufferEntry[];
     /** The evaluations shown in the prompt. */
     readonly shown: readonly BufferEntry[];
     /** The program to change. */
@@ -171,11 +171,11 @@ export function createHistory({
         answer: encoding.answer(entry.parameters, form),
         result: below(encoding.result(scores.textOf(entry.score)), entry),
       })),
-    context({ iteration, iterations, held, shown, parent }) {
-      know(held);
-      const total = held.length;
+    context({ iteration, iterations, remembered, shown, parent }) {
+      know(remembered);
+      const total = remembered.length;
       const text = shown.map(textOf).join('\n');
-      const partial = shown.length < total;
+      const isPartial = shown.length < total;
       return {
         iteration,
         remaining: Math.max(0, iterations - iteration),
@@ -184,10 +184,10 @@ export function createHistory({
           text,
           shown: shown.length,
           total,
-          partial,
+          partial: isPartial,
           ...rankHistory(shown, encoding, memory, scores.textOf),
         },
-        best: bestContext(held, encoding, scores.textOf),
+        best: bestContext(remembered, encoding, scores.textOf),
         parent: parent === undefined ? null : { line: historyLine(parent, encoding, scores.textOf) },
       };
     },

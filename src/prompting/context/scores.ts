@@ -73,9 +73,9 @@ export class ScoreTexts {
 /** Selects the scores that determine the common number of decimals: the warm-up's, or more if those are all equal. */
 function firstScores(entries: readonly ScoredEntry[]): readonly number[] {
   const first = entries[0]?.score;
-  const proposed = entries.findIndex(({ iteration }) => iteration > 0);
-  const other = entries.findIndex(({ score }) => score !== first);
-  const end = Math.max(proposed < 0 ? entries.length : proposed, other + 1);
+  const firstProposal = entries.findIndex(({ iteration }) => iteration > 0);
+  const firstOther = entries.findIndex(({ score }) => score !== first);
+  const end = Math.max(firstProposal < 0 ? entries.length : firstProposal, firstOther + 1);
   return entries.slice(0, end).map(({ score }) => score);
 }
 

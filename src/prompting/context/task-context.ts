@@ -119,7 +119,7 @@ function parametersContext(spec: ParameterSpec): TaskContext['parameters'] {
     const text = formatValue(value, decimals);
     return Number(text) === value ? text : String(value);
   };
-  const gaps = choices?.some((choice, i) => choice !== low + i) ?? false;
+  const hasGaps = choices?.some((choice, i) => choice !== low + i) ?? false;
   return {
     count,
     lastIndex: count - 1,
@@ -130,13 +130,13 @@ function parametersContext(spec: ParameterSpec): TaskContext['parameters'] {
     decimals,
     oneDecimal: decimals === 1,
     // A long list of choices without gaps is shown as a range instead.
-    choices: choices !== undefined && (gaps || choices.length <= 12) ? choices.join(', ') : null,
+    choices: choices !== undefined && (hasGaps || choices.length <= 12) ? choices.join(', ') : null,
   };
 }
 
 function answerContext(spec: ParameterSpec, form: AnswerForm) {
-  const json = form.notation === 'json';
-  return { json, example: json ? jsonExample(spec, form) : exampleAnswer(spec) };
+  const isJson = form.notation === 'json';
+  return { json: isJson, example: isJson ? jsonExample(spec, form) : exampleAnswer(spec) };
 }
 
 /** Returns a valid action, as JavaScript. */
@@ -158,9 +158,9 @@ function jsonExample({ count, kind }: ParameterSpec, { reason }: AnswerForm): st
   const item = kind === 'integer' ? '<integer>' : '<number>';
   const items = count <= 4 ? Array.from({ length: count }, () => item) : [item, item, '...', item];
   const keys = [`"params": [${items.join(', ')}]`];
-  const why = '"reason": "<why, in one to three sentences>"';
-  if (reason === 'first') keys.unshift(why);
-  if (reason === 'last') keys.push(why);
+  const reasonKey = '"reason": "<why, in one to three sentences>"';
+  if (reason === 'first') keys.unshift(reasonKey);
+  if (reason === 'last') keys.push(reasonKey);
   return `{${keys.join(', ')}}`;
 }
 

@@ -37,9 +37,9 @@ export function trajectoryRows(episode: Episode, count: number, returnText: Scor
 
 /** Lists up to `count` evenly spaced indices below `length`, from the first to the last. */
 function evenSteps(length: number, count: number): readonly number[] {
-  const shown = Math.min(length, count);
-  if (shown <= 1) return shown === 1 ? [0] : [];
-  return Array.from({ length: shown }, (_, i) => Math.round((i * (length - 1)) / (shown - 1)));
+  const shownCount = Math.min(length, count);
+  if (shownCount <= 1) return shownCount === 1 ? [0] : [];
+  return Array.from({ length: shownCount }, (_, i) => Math.round((i * (length - 1)) / (shownCount - 1)));
 }
 
 /** Summarises an episode: its outcome, first and last observation, and statistics of observations and actions. */
@@ -60,16 +60,16 @@ function outcomeText({ actions, rewards, terminated }: Episode, returnText: Scor
 }
 
 /** Maximum number of distinct values listed with their counts. */
-const countedValues = 12;
+const maxCountedValues = 12;
 
 /** Counts values that are integers or strings; for vectors, gives each component's minimum, mean and maximum. */
 function describe(name: string, values: readonly Value[], counted: string): readonly string[] {
   const first = values[0];
   if (first === undefined) return [];
   if (typeof first !== 'object') {
-    const most = occurrences(values as readonly (number | string)[]);
-    const listed = most.slice(0, countedValues).map(({ times, value }) => `${valueText(value)}: ${times}`);
-    const rest = most.length - listed.length;
+    const frequencies = occurrences(values as readonly (number | string)[]);
+    const listed = frequencies.slice(0, maxCountedValues).map(({ times, value }) => `${valueText(value)}: ${times}`);
+    const rest = frequencies.length - listed.length;
     return [`${name} (${counted}): ${listed.join(', ')}${rest > 0 ? `, and ${rest} more` : ''}`];
   }
   return first.map((_, i) => {

@@ -36,7 +36,7 @@ const definitions = {
 export function networkContext(policy: PolicyDescription & { kind: 'mlp' }): NetworkContext {
   const { activation, discrete, hidden, observations, projection } = policy;
   const layers = layersOf(policy);
-  const held = projection === undefined ? 'params' : 'w';
+  const vectorName = projection === undefined ? 'params' : 'w';
   return {
     observations,
     hiddenLayers: hidden.length,
@@ -46,18 +46,18 @@ export function networkContext(policy: PolicyDescription & { kind: 'mlp' }): Net
     discrete,
     columns: outputNames(policy).join(', '),
     layers: layers.map(({ biases, inputs, units, weights }, l) => {
-      const last = l === layers.length - 1;
+      const isLast = l === layers.length - 1;
       const row = units === 1 ? 'i' : `${units} * i + j`;
       return {
         number: l + 1,
-        last,
+        last: isLast,
         inputs,
         units,
         lastUnit: units - 1,
         input: l === 0 ? 'observation' : `h${l}`,
-        output: last ? (discrete ? 'score' : 'action') : `h${l + 1}`,
-        weights: `${held}[${weights === 0 ? '' : `${weights} + `}${row}]`,
-        biases: `${held}[${biases}${units === 1 ? '' : ' + j'}]`,
+        output: isLast ? (discrete ? 'score' : 'action') : `h${l + 1}`,
+        weights: `${vectorName}[${weights === 0 ? '' : `${weights} + `}${row}]`,
+        biases: `${vectorName}[${biases}${units === 1 ? '' : ' + j'}]`,
       };
     }),
     projection: projection === undefined ? null : projectionContext(projection),

@@ -88,11 +88,11 @@ function numericEncoding(
     answer: (parameters, form, reason) => writeAnswer(encode(parameters), spec, form, reason),
     read(reply, context = {}) {
       const { seen } = context;
-      const read = parseParameters(reply, spec, {
+      const result = parseParameters(reply, spec, {
         ...context,
         ...(seen && { seen: (encoded: ParameterVector) => seen(decode(encoded)) }),
       });
-      return read.ok ? { ...read, value: decode(read.value) } : read;
+      return result.ok ? { ...result, value: decode(result.value) } : result;
     },
   };
 }

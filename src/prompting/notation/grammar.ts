@@ -6,12 +6,12 @@ export interface AnswerForm {
   /** `labels`: `params[0]: 1.2, params[1]: …`; `json`: `{"params": [1.2, …]}`. */
   readonly notation: 'labels' | 'json';
   /** True if the reply may contain nothing but thinking and the answer. */
-  readonly whole: boolean;
+  readonly isStrict: boolean;
   readonly reason: 'first' | 'last' | 'none';
 }
 
 /** Parameters on the first line and a reason below; the default if replies may contain other text. */
-export const freeForm: AnswerForm = { notation: 'labels', whole: false, reason: 'last' };
+export const freeForm: AnswerForm = { notation: 'labels', isStrict: false, reason: 'last' };
 
 /**
  * Chooses the form of answers. By default, it is JSON if replies may contain nothing but the answer, otherwise labels.
@@ -25,17 +25,17 @@ export function answerFormOf(
   const isLocal = provider === 'local';
   const isEnforced = isLocal ? format === 'auto' : format !== 'text';
   if (format === 'json' || (isEnforced && !isLocal))
-    return { notation: 'json', whole: true, reason: format === 'json' ? 'first' : 'last' };
+    return { notation: 'json', isStrict: true, reason: format === 'json' ? 'first' : 'last' };
   // Models trained on the `compact` prompt set have seen only the `labels` notation.
   const notation = answer ?? (isEnforced && set !== 'compact' ? 'json' : 'labels');
-  if (isEnforced) return { notation, whole: true, reason: 'none' };
-  return notation === 'labels' ? freeForm : { notation, whole: true, reason: 'last' };
+  if (isEnforced) return { notation, isStrict: true, reason: 'none' };
+  return notation === 'labels' ? freeForm : { notation, isStrict: true, reason: 'last' };
 }
 
 /** Returns the answer format as data, for models that enforce it; `parseParameters` reads every answer in it. */
 export function answerGrammar(
   { count, kind, low, high, decimals, choices }: ParameterSpec,
-  { notation, whole }: AnswerForm = freeForm,
+  { notation, isStrict }: AnswerForm = freeForm,
 ): AnswerGrammar {
   const isJson = notation === 'json';
   const label = (i: number) => {
@@ -45,7 +45,7 @@ export function answerGrammar(
   return {
     labels: Array.from({ length: count }, (_, i) => label(i)),
     number: { low, high, decimals: kind === 'integer' ? 0 : decimals, ...(choices && { choices }) },
-    ...((isJson || whole) && { closing: isJson ? ']}' : '' }),
+    ...((isJson || isStrict) && { closing: isJson ? ']}' : '' }),
     // The parser accepts `param`, `params` and `parameters`, in upper or lower case.
     mention: 'param',
     key: 'params',

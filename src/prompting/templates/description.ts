@@ -20,8 +20,8 @@ export function environmentDescription(
   const file = findDescription(own, environment, undefined);
   if (file === join(own, 'environments', 'any.hbs')) return undefined;
   const facts = environmentFacts(environment.id, options);
-  const { render } = loadTemplates([{ file, samples: samplesOf(descriptionSchema, { facts }) }], [own]);
-  return render[0]!({ ...descriptionContext(environment, options, maxSteps), facts });
+  const { renderers } = loadTemplates([{ file, samples: samplesOf(descriptionSchema, { facts }) }], [own]);
+  return renderers[0]!({ ...descriptionContext(environment, options, maxSteps), facts });
 }
 
 /** Finds the file that describes an environment: in the config, the prompt set or the package. */

@@ -64,11 +64,11 @@ export function loadPromptSet(options: PromptSetOptions): PromptSet {
     samples: samplesOf(descriptionSchema, { facts }),
   };
   const schemas = [promptContextSchema, correctionContextSchema] as const;
-  const { prompts, render } = loadPrompts<PromptContext>(folder, 'prompts.set', options, schemas, [
+  const { prompts, renderers } = loadPrompts<PromptContext>(folder, 'prompts.set', options, schemas, [
     description,
   ]);
   const context = { ...descriptionContext(environment, options.options, options.maxSteps), facts };
-  return { ...prompts, description: render.at(-1)!(context) };
+  return { ...prompts, description: renderers.at(-1)!(context) };
 }
 
 /** Schemas of the variables in the user prompt and the correction. */
@@ -76,7 +76,7 @@ type TemplateSchemas = readonly [z.ZodObject, z.ZodObject];
 
 /**
  * @param field the setting that names the set
- * @param more additional templates; their render functions come last in `render`
+ * @param more additional templates; their render functions come last in `renderers`
  * @throws UserError that names the file if a template is missing or invalid
  */
 export function loadPrompts<Context extends TaskContext>(
@@ -85,7 +85,7 @@ export function loadPrompts<Context extends TaskContext>(
   { ownPolicy, userHelpers }: Pick<PromptSetOptions, 'ownPolicy' | 'userHelpers'>,
   schemas: TemplateSchemas,
   more: readonly RequestedTemplate[] = [],
-): { readonly prompts: Prompts<Context>; readonly render: readonly ((context: object) => string)[] } {
+): { readonly prompts: Prompts<Context>; readonly renderers: readonly ((context: object) => string)[] } {
   const isProposal = field === 'prompts.set';
   const example = isProposal ? 'semantic' : field.split('.')[0]!;
   const own = [taskContextSchema, ...schemas].map((schema, i) => ({
@@ -93,8 +93,8 @@ export function loadPrompts<Context extends TaskContext>(
     samples: samplesOf(schema),
   }));
   const sets = [join(packageRoot(), 'prompts'), folder];
-  const { hash, render } = loadTemplates([...own, ...more], sets, userHelpers, ownPolicy);
-  const [system, user, correction] = render;
+  const { hash, renderers } = loadTemplates([...own, ...more], sets, userHelpers, ownPolicy);
+  const [system, user, correction] = renderers;
   const prompts: Prompts<Context> = {
     system: system!,
     user: user!,
@@ -103,7 +103,7 @@ export function loadPrompts<Context extends TaskContext>(
     },
     hash,
   };
-  return { prompts, render };
+  return { prompts, renderers };
 }
 
 /** @throws UserError if there is no such set */

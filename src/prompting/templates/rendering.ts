@@ -28,7 +28,7 @@ export function loadTemplates(
   sets: readonly string[],
   helpers: TemplateHelpers = new Map(),
   ownPolicy = false,
-): { readonly render: readonly Render[]; readonly hash: string } {
+): { readonly renderers: readonly Render[]; readonly hash: string } {
   const partials = new Map(sets.flatMap((set) => [...readPartials(set)]));
   if (ownPolicy) partials.set('policy', partials.get('policy-own')!);
   const templates = wanted.map(({ file }) => readTemplate(file));
@@ -36,15 +36,15 @@ export function loadTemplates(
   let isCheck = true;
   const call = (helper: Helper, given: readonly unknown[]) =>
     typeof helper !== 'function' ? helper : isCheck ? 'text' : helper(...given);
-  const render = compile(templates, partials, helpers, call);
-  for (const [i, { samples }] of wanted.entries()) for (const sample of samples) render[i]!(sample);
+  const renderers = compile(templates, partials, helpers, call);
+  for (const [i, { samples }] of wanted.entries()) for (const sample of samples) renderers[i]!(sample);
   isCheck = false;
   const names = new Set<string>();
   for (const template of templates) addPartials(names, template, partials);
   const included = [...partials].flatMap(([name, partial]) => (names.has(name) ? [partial] : []));
   const hash = createHash('sha256');
   for (const { source } of [...templates, ...included]) hash.update(`${source.length}:${source}`);
-  return { render: render.map((one) => (context) => one(context).trim()), hash: hash.digest('hex') };
+  return { renderers: renderers.map((one) => (context) => one(context).trim()), hash: hash.digest('hex') };
 }
 
 /** Adds the names of the partials that a template includes, directly or indirectly. */
@@ -119,10 +119,10 @@ function explain(message: string, path: string, names: readonly string[]) {
   const [, helper] = /unknown helper (\S+)/.exec(message) ?? [];
   const name = helper ?? path;
   const shallowFirst = names.toSorted((a, b) => a.split('.').length - b.split('.').length);
-  const same = shallowFirst.find((one) => name.endsWith(`.${one}`) || one.endsWith(`.${name}`));
-  const near = same ?? closestMatch(name, helper ? ['if', 'unless', 'each', 'with', ...names] : names);
-  const other = `use ${names.filter((one) => !one.includes('.')).join(', ')} or their parts (prompts/README.md)`;
-  const hint = helper ? 'set prompts.helpers to the module that defines it' : other;
+  const matching = shallowFirst.find((one) => name.endsWith(`.${one}`) || one.endsWith(`.${name}`));
+  const near = matching ?? closestMatch(name, helper ? ['if', 'unless', 'each', 'with', ...names] : names);
+  const namesHint = `use ${names.filter((one) => !one.includes('.')).join(', ')} or their parts (prompts/README.md)`;
+  const hint = helper ? 'set prompts.helpers to the module that defines it' : namesHint;
   if (helper ?? / not defined in (?!null)/.test(message))
     return { message: `unknown ${helper ? 'helper' : 'variable'} \`${name}\``, near, hint };
   return {

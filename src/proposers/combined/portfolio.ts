@@ -14,7 +14,7 @@ export function portfolioProposer(members: readonly Member[]): Proposer {
   const total = sum(members.map(({ weight }) => weight));
   const shares = members.map(({ weight }) => weight / total);
   // Baselines propose first, so a language model's proposals that repeat theirs can be corrected.
-  const inTurn = members.toSorted((a, b) => Number(!!a.proposer.model) - Number(!!b.proposer.model));
+  const proposingOrder = members.toSorted((a, b) => Number(!!a.proposer.model) - Number(!!b.proposer.model));
   return {
     id: `portfolio(${members.map(({ proposer }) => proposer.id.replace(/^baseline\//, '')).join('+')})`,
     model: members.find(({ proposer }) => proposer.model)?.proposer.model,
@@ -22,15 +22,15 @@ export function portfolioProposer(members: readonly Member[]): Proposer {
       const { siblings = [], candidates, seed } = request;
       const task = { ...request.task, shared: true };
       // A stream derived from the call's seed, but independent of the stream from which the member draws its proposal.
-      const chosen = candidates.map(
+      const chosenMembers = candidates.map(
         (candidate) => members[createGenerator(seed(candidate, 0), [0]).categorical(shares)]!,
       );
       const parts: Proposals[] = [];
-      for (const member of inTurn) {
-        const own = candidates.filter((_, i) => chosen[i] === member);
-        if (own.length === 0) continue;
+      for (const member of proposingOrder) {
+        const ownCandidates = candidates.filter((_, i) => chosenMembers[i] === member);
+        if (ownCandidates.length === 0) continue;
         const others = [...siblings, ...parametersOf(parts)];
-        const part = { ...request, task, candidates: own, member: member.name, siblings: others };
+        const part = { ...request, task, candidates: ownCandidates, member: member.name, siblings: others };
         const proposed = await member.proposer.propose(part);
         if (proposed.end?.kind === 'interrupted') return proposed;
         parts.push(proposed);

@@ -18,9 +18,9 @@ export function relayProposer(legs: readonly Leg[]): Proposer {
     id: `relay(${legs.map(({ proposer }) => proposer.id.replace(/^baseline\//, '')).join('+')})`,
     model: legs.find(({ proposer }) => proposer.model)?.proposer.model,
     propose(request) {
-      const { past } = request;
+      const { pastProposals } = request;
       const { leg, since } = legAt(legs, request);
-      const warmup = rememberedEntries(entriesBefore(past?.entries ?? [], since)).length;
+      const warmup = rememberedEntries(entriesBefore(pastProposals?.entries ?? [], since)).length;
       const task = leg === legs[0] ? request.task : { ...request.task, warmup };
       return leg.proposer.propose({ ...request, task, member: leg.name });
     },
@@ -33,16 +33,16 @@ export function relayProposer(legs: readonly Leg[]): Proposer {
  */
 function legAt(
   legs: readonly Leg[],
-  { iteration, past, task }: ProposalRequest,
+  { iteration, pastProposals, task }: ProposalRequest,
 ): { readonly leg: Leg; readonly since: number } {
-  const asked = [...(past?.asked.values() ?? [])].filter((one) => one.iteration < iteration);
-  const names = new Set(asked.map(({ member }) => member));
+  const earlierTurns = [...(pastProposals?.memberTurns.values() ?? [])].filter((one) => one.iteration < iteration);
+  const names = new Set(earlierTurns.map(({ member }) => member));
   const latest = legs.findLastIndex(({ name }) => names.has(name));
   const [leg, next] = [legs[latest] ?? legs[0]!, legs[latest + 1]];
-  const own = asked.filter(({ member }) => member === leg.name);
+  const own = earlierTurns.filter(({ member }) => member === leg.name);
   const since = own.reduce((first, one) => Math.min(first, one.iteration), iteration);
   if (own.length === 0 || next === undefined) return { leg, since };
-  const entries = entriesBefore(past?.entries ?? [], iteration);
+  const entries = entriesBefore(pastProposals?.entries ?? [], iteration);
   // A search learns nothing from equal returns, so the leg before it becomes twice as long.
   const isFlat = entries.every(({ score }) => score === entries[0]!.score);
   const end = isFlat && next.proposer.model === undefined ? doubleEnd(leg.end) : leg.end;
@@ -70,16 +70,16 @@ function hasEnded(
   },
 ): boolean {
   const { entries, paired, since } = done;
-  const evaluated = entries.filter(({ iteration }) => iteration >= since).length;
+  const evaluationCount = entries.filter(({ iteration }) => iteration >= since).length;
   if (done.calls >= (calls ?? Number.POSITIVE_INFINITY)) return true;
-  if (evaluated >= (evaluations ?? Number.POSITIVE_INFINITY)) return true;
+  if (evaluationCount >= (evaluations ?? Number.POSITIVE_INFINITY)) return true;
   if (until === undefined) return false;
   const scores = entries.map(({ score }) => score);
   const floor = floorOf(entries, paired);
   // By chance, the best of 20 equal policies beats their median by this much as often as one of two beats the other.
   if (until === 'signal') return floor !== undefined && largest(scores) - median(scores) > floor;
   const gained = largest(scores) - largest(scores.slice(0, -patience));
-  return evaluated >= patience && scores.length > patience && gained <= (floor ?? 0);
+  return evaluationCount >= patience && scores.length > patience && gained <= (floor ?? 0);
 }
 
 /** Computes the noise floor of the best policies; those with equal returns act alike, and count once. */
@@ -87,7 +87,7 @@ function floorOf(entries: readonly BufferEntry[], paired: boolean): number | und
   const distinct = new Map(
     bestEntries(entries, Number.POSITIVE_INFINITY).map(({ returns }) => [returns.join(), returns]),
   );
-  const near = [...distinct.values()].slice(0, nearBestCount);
-  const spread = spreadOf(near, paired);
-  return spread && noiseFloor(spread, near[0]!.length);
+  const nearBest = [...distinct.values()].slice(0, nearBestCount);
+  const spread = spreadOf(nearBest, paired);
+  return spread && noiseFloor(spread, nearBest[0]!.length);
 }

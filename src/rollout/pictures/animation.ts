@@ -24,9 +24,9 @@ export interface Pace {
 /** Approximate time in seconds for which the last moment is shown before the animation repeats. */
 export const holdSeconds = 1.2;
 
-const maxRate = 30; // pictures per second; more would not be noticed
+const maxFrameRate = 30; // pictures per second; more would not be noticed
 const maxSeconds = 20; // longer animations are sped up
-const maxTurns = 10; // seconds, for tasks without a time scale
+const maxUntimedSeconds = 10; // seconds, for tasks without a time scale
 const turnSeconds = 0.7;
 
 /**
@@ -35,10 +35,10 @@ const turnSeconds = 0.7;
  * @param maxFrames maximum number of moments, at least 2
  */
 export function paceOf(steps: number, stepSeconds: number | undefined, maxFrames: number): Pace {
-  const longest = stepSeconds === undefined ? maxTurns : maxSeconds;
-  const step = Math.min(stepSeconds ?? turnSeconds, longest / Math.max(1, steps));
-  const fewest = Math.max(1, Math.ceil(steps / (maxFrames - 1)));
-  const stride = Math.max(fewest, Math.round(1 / (maxRate * step)));
+  const maxDuration = stepSeconds === undefined ? maxUntimedSeconds : maxSeconds;
+  const step = Math.min(stepSeconds ?? turnSeconds, maxDuration / Math.max(1, steps));
+  const minStride = Math.max(1, Math.ceil(steps / (maxFrames - 1)));
+  const stride = Math.max(minStride, Math.round(1 / (maxFrameRate * step)));
   const seconds = stride * step;
   const speed = stepSeconds === undefined ? 1 : (stride * stepSeconds) / seconds;
   return { stride, seconds, ...(Math.abs(speed - 1) > 0.05 && { speed }) };

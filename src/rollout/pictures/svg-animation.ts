@@ -22,7 +22,7 @@ import {
 } from './svg-tracks.js';
 
 /** Width of a picture in its own units; large enough to round coordinates to whole units. */
-const across = 1000;
+const viewBoxWidth = 1000;
 /** Minimum time in seconds that a caption is shown, so that it can be read; the last caption may come earlier. */
 const captionSeconds = 0.12;
 
@@ -34,15 +34,15 @@ const captionSeconds = 0.12;
 export function svgAnimation(animation: Animation, width: number): string {
   const captions = captionsOf(animation);
   const { moments, pace, title } = animation;
-  const layout = layoutOf(moments[0]!.frame, across);
-  const held = Math.max(1, Math.round(holdSeconds / pace.seconds)) - 1;
-  const timing = { moments: moments.length + held, seconds: (moments.length + held) * pace.seconds };
+  const layout = layoutOf(moments[0]!.frame, viewBoxWidth);
+  const hold = Math.max(1, Math.round(holdSeconds / pace.seconds)) - 1;
+  const timing = { momentCount: moments.length + hold, seconds: (moments.length + hold) * pace.seconds };
   const { scene, height } = layout;
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${across} ${height}" width="${width}" height="${Math.round((height * width) / across)}" role="img" font-family="system-ui,'Segoe UI',Roboto,Helvetica,Arial,sans-serif">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${viewBoxWidth} ${height}" width="${width}" height="${Math.round((height * width) / viewBoxWidth)}" role="img" font-family="system-ui,'Segoe UI',Roboto,Helvetica,Arial,sans-serif">`,
     `<title>${escapeXml(title)}</title>`,
     `<style>${style}</style>`,
-    `<rect ${paintAttributes('page')} fill="currentColor" width="${across}" height="${height}"/>`,
+    `<rect ${paintAttributes('page')} fill="currentColor" width="${viewBoxWidth}" height="${height}"/>`,
     caption(animation, captions, layout, timing),
     `<svg x="${scene.left}" y="${scene.top}" width="${scene.width}" height="${scene.height}" fill="none" stroke="currentColor" stroke-linecap="round" stroke-linejoin="round" fill-rule="evenodd">`,
     ...sceneElements(animation, layout, timing),
@@ -102,9 +102,9 @@ function captionFigures(
     );
     return `<text ${paintAttributes('writing')} fill="currentColor" font-size="${figures.size}" y="${y}" font-variant-numeric="tabular-nums">${inside}${spans.join('')}</text>`;
   };
-  const moving = text(lines, shifts.at(-1)!, motion({ attribute: 'y' }, shifts, timing));
-  const still = text([captions.at(-1)!], shiftedBy(0));
-  return `<svg y="${top}" width="${layout.width}" height="${lineHeight}">${movingOrStill(moving, still)}</svg>`;
+  const movingText = text(lines, shifts.at(-1)!, motion({ attribute: 'y' }, shifts, timing));
+  const stillText = text([captions.at(-1)!], shiftedBy(0));
+  return `<svg y="${top}" width="${layout.width}" height="${lineHeight}">${movingOrStill(movingText, stillText)}</svg>`;
 }
 
 /** Renders the shapes; if possible, joins adjacent ones that never move and look alike into one path. */
@@ -130,11 +130,11 @@ function sceneElements({ moments }: Animation, layout: Layout, timing: LoopTimin
 }
 
 /** An invisible position: an empty path, or text far outside the picture. */
-const nowhere = { path: 'M0 0', text: '-9999 0' } as const;
+const offscreen = { path: 'M0 0', text: '-9999 0' } as const;
 
 function movingElement(track: Track, timing: LoopTiming): string {
   const shape = track.find((one) => one !== undefined)!;
-  const places = track.map((one) => one?.place ?? nowhere[shape.kind]);
+  const places = track.map((one) => one?.place ?? offscreen[shape.kind]);
   const last = places.at(-1)!;
   const target = shape.kind === 'text' ? ({ transform: 'translate' } as const) : { attribute: 'd' };
   return movingOrStill(

@@ -6,7 +6,7 @@ import type { Layout } from './animation.js';
 import { colors, type Paint, paintOf } from './colors.js';
 
 export interface LoopTiming {
-  readonly moments: number;
+  readonly momentCount: number;
   readonly seconds: number;
 }
 
@@ -14,13 +14,13 @@ export interface LoopTiming {
 export function motion(
   target: { readonly attribute: string } | { readonly transform: 'translate' },
   values: readonly string[],
-  { moments, seconds }: LoopTiming,
+  { momentCount, seconds }: LoopTiming,
 ): string {
   const element =
     'attribute' in target
       ? `<animate attributeName="${target.attribute}"`
       : `<animateTransform attributeName="transform" type="${target.transform}"`;
-  return `${element} calcMode="discrete" dur="${Number(seconds.toFixed(3))}s" repeatCount="indefinite" ${shortestMotion(values, moments)}/>`;
+  return `${element} calcMode="discrete" dur="${Number(seconds.toFixed(3))}s" repeatCount="indefinite" ${shortestMotion(values, momentCount)}/>`;
 }
 
 /** Writes all values at equal intervals, or each change with its time, whichever is shorter. */
@@ -43,8 +43,8 @@ export const movingOrStill = (moving: string, still: string) =>
   `<g class="moving">${moving}</g><g class="still" display="none">${still}</g>`;
 
 /** Extends the values by repeating the last one until the loop restarts. */
-export function extendToLoop<Value>(values: readonly Value[], { moments }: LoopTiming): readonly Value[] {
-  return Array.from({ length: moments }, (_, i) => values[Math.min(i, values.length - 1)]!);
+export function extendToLoop<Value>(values: readonly Value[], { momentCount }: LoopTiming): readonly Value[] {
+  return Array.from({ length: momentCount }, (_, i) => values[Math.min(i, values.length - 1)]!);
 }
 
 /** A shape at each moment, or undefined while it is absent; it is present at least once. */
@@ -57,19 +57,19 @@ export type Track = readonly (SvgShape | undefined)[];
  */
 export function tracksOf(moments: readonly (readonly SvgShape[])[]): readonly Track[] {
   let tracks: (SvgShape | undefined)[][] = [];
-  const last = new Map<readonly (SvgShape | undefined)[], SvgShape>();
+  const lastShapes = new Map<readonly (SvgShape | undefined)[], SvgShape>();
   for (const [moment, shapes] of moments.entries()) {
     const next: typeof tracks = [];
     let passed = 0;
     for (const shape of shapes) {
-      const position = tracks.findIndex((track, i) => i >= passed && looksSame(last.get(track)!, shape));
+      const position = tracks.findIndex((track, i) => i >= passed && looksSame(lastShapes.get(track)!, shape));
       const track = tracks[position] ?? Array.from({ length: moment });
       if (position >= 0) {
         append(next, tracks.slice(passed, position));
         passed = position + 1;
       }
       track[moment] = shape;
-      last.set(track, shape);
+      lastShapes.set(track, shape);
       next.push(track);
     }
     append(next, tracks.slice(passed));
@@ -105,10 +105,10 @@ export function svgShapes({ shapes, view }: Frame, { scale }: Layout): readonly 
     Math.round((view.max[1] - y) * scale),
   ];
   return shapes.map((shape): SvgShape => {
-    const { look, place } = partsOf(shape, scale, toView);
+    const { style, place } = partsOf(shape, scale, toView);
     return {
       kind: shape.kind === 'text' ? 'text' : 'path',
-      attributes: `${paintAttributes(paintOf(shape))} ${look}`,
+      attributes: `${paintAttributes(paintOf(shape))} ${style}`,
       content: shape.kind === 'text' ? escapeXml(shape.text) : '',
       place,
       isJoinable: shape.kind === 'line' || shape.kind === 'circle',
@@ -126,25 +126,25 @@ function partsOf(
   shape: Shape,
   scale: number,
   to: (point: Point) => Point,
-): { readonly look: string; readonly place: string } {
+): { readonly style: string; readonly place: string } {
   const stroked = (width: number) => `stroke-width="${roundLength(width * scale)}"`;
   switch (shape.kind) {
     case 'line':
-      return { look: stroked(shape.width), place: `M${joinNumbers(shape.points.map(to))}` };
+      return { style: stroked(shape.width), place: `M${joinNumbers(shape.points.map(to))}` };
     case 'polygon':
-      return { look: fillAttributes, place: `M${joinNumbers(shape.points.map(to))}z` };
+      return { style: fillAttributes, place: `M${joinNumbers(shape.points.map(to))}z` };
     case 'circle':
       // A line of zero length; its round caps form the circle.
-      return { look: stroked(2 * shape.radius), place: `M${joinNumbers([to(shape.center)])}h0` };
+      return { style: stroked(2 * shape.radius), place: `M${joinNumbers([to(shape.center)])}h0` };
     case 'rectangle': {
       const [[left, bottom], [right, top]] = [to(shape.min), to(shape.max)];
-      return { look: fillAttributes, place: `M${joinNumbers([[left, top]])}H${right}V${bottom}H${left}z` };
+      return { style: fillAttributes, place: `M${joinNumbers([[left, top]])}H${right}V${bottom}H${left}z` };
     }
     case 'text': {
       const size = shape.height * scale;
       const [x, y] = to(shape.center);
       return {
-        look: `${fillAttributes} text-anchor="middle" font-size="${roundLength(size)}"`,
+        style: `${fillAttributes} text-anchor="middle" font-size="${roundLength(size)}"`,
         place: `${x} ${y + Math.round((size * capitalHeight) / 2)}`,
       };
     }

@@ -44,14 +44,14 @@ export const itemFields: readonly Field[] = [
 /** Other names of fields. */
 export const aliases: Readonly<Record<string, string>> = { best: 'observed', done: 'progress', tags: 'tag' };
 
-const byKey = new Map(itemFields.map((field) => [field.key, field]));
+const fieldByKey = new Map(itemFields.map((field) => [field.key, field]));
 
 /** True for keys whose values the server sends only on request. */
 export const isSettingKey = (key: string): boolean => fieldOf(key).kind === 'setting';
 
 /** Returns the field with this key. A key that isn't a field's is a config key, such as `model.temperature`. */
 export function fieldOf(key: string): Field {
-  const field = byKey.get(aliases[key] ?? key);
+  const field = fieldByKey.get(aliases[key] ?? key);
   if (field !== undefined) return field;
   return { key, title: key, kind: 'setting', get: ({ settings }) => settingOf(settings, key) };
 }

@@ -117,6 +117,6 @@ export function unknownKey(key: string, configKeys: readonly string[]): string {
   const near = [...known, ...Object.keys(aliases), ...configKeys].find(
     (one) => one.endsWith(`.${key}`) || distance(one, key) <= Math.min(2, key.length / 2),
   );
-  const all = `fields: ${known.join(', ')}; config keys, such as ${configKeys[0] ?? 'model.temperature'}`;
-  return `“${key}” is neither a field nor a config key of these runs; ${near === undefined ? all : `did you mean ${near}?`}`;
+  const keyHelp = `fields: ${known.join(', ')}; config keys, such as ${configKeys[0] ?? 'model.temperature'}`;
+  return `“${key}” is neither a field nor a config key of these runs; ${near === undefined ? keyHelp : `did you mean ${near}?`}`;
 }

@@ -14,12 +14,12 @@ export interface Labels {
 
 export const labelsFile = 'labels.json';
 
-const tag = z
+const tagShape = z
   .string()
   .max(64, 'a tag has at most 64 characters')
   .regex(/^[^\s,=]+$/u, 'a tag must not be empty or contain spaces, commas or equals signs');
 
-const labelsShape = z.strictObject({ tags: z.array(tag).default([]) });
+const labelsShape = z.strictObject({ tags: z.array(tagShape).default([]) });
 
 const noLabels: Labels = { tags: [] };
 
@@ -63,7 +63,7 @@ async function lockSoon(file: string): Promise<() => void> {
 }
 
 function checkTag(text: string): string {
-  const { error } = tag.safeParse(text);
+  const { error } = tagShape.safeParse(text);
   if (error === undefined) return text;
   throw new UserError({ field: 'tags', value: text, message: error.issues[0]!.message });
 }

@@ -10,7 +10,7 @@ import { trainingsFolder } from '../training-files.js';
 import { compareValues, fieldOf, isSettingKey, sortItems } from './fields.js';
 import { isKnown, parseFilter, unknownKey } from './filter.js';
 import { type Item, isHolder } from './item.js';
-import { type Place, type ScanRoot, scanItems, totalsOf, unknownFields } from './scan.js';
+import { type LocatedItem, type ScanRoot, scanItems, totalsOf, unknownFields } from './scan.js';
 
 /** The directories in which to look for runs. */
 export interface RunFolders {
@@ -33,17 +33,17 @@ export interface Line {
   /** Number that commands accept instead of the name. */
   readonly number: number;
   /** From oldest to newest. */
-  readonly places: readonly Place[];
+  readonly places: readonly LocatedItem[];
 }
 
 /**
  * One line per run, except that the runs of a study share one, then one per training run; oldest first. `damaged`: the
  * runs and training runs that can't be read.
  */
-export function linesOf(places: RunFolders) {
-  const placesByName = scanItems(rootsOf(places));
-  const items = [...placesByName.values()].filter(({ item }) => !isHolder(item));
-  const startKey = ({ item, training }: Place) => `${training === undefined ? 0 : 1} ${item.started ?? ''}`;
+export function linesOf(folders: RunFolders) {
+  const itemsByName = scanItems(rootsOf(folders));
+  const items = [...itemsByName.values()].filter(({ item }) => !isHolder(item));
+  const startKey = ({ item, training }: LocatedItem) => `${training === undefined ? 0 : 1} ${item.started ?? ''}`;
   const lines = groupBy(
     items
       .filter(({ summary, training }) => summary ?? training)
@@ -52,7 +52,7 @@ export function linesOf(places: RunFolders) {
   );
   return {
     lines: [...lines].map(
-      ([name, own], i): Line => ({ name, path: placesByName.get(name)!.path, number: i + 1, places: own }),
+      ([name, own], i): Line => ({ name, path: itemsByName.get(name)!.path, number: i + 1, places: own }),
     ),
     damaged: items.filter(({ summary, training }) => (summary ?? training) === undefined),
   };
@@ -76,20 +76,20 @@ export const usedKeys = ({ filters, sort = 'name' }: ListSelection): readonly st
  * @param configKeys keys in the configs; the items must have the values of those in `usedKeys`
  * @throws UserError for an invalid filter or sort key
  */
-export function selectPlaces<T extends Place>(
+export function selectPlaces<T extends LocatedItem>(
   places: readonly T[],
   { filters, limit, sort }: ListSelection,
   configKeys: readonly string[],
 ): readonly T[] {
   const { accepts, problems } = parseFilter(filters, configKeys);
   if (problems[0] !== undefined) throw new UserError({ field: 'filters', message: problems[0] });
-  const placeByItem = new Map(places.map((place) => [place.item, place]));
-  const accepted = [...placeByItem.keys()].filter(accepts);
+  const locatedByItem = new Map(places.map((place) => [place.item, place]));
+  const accepted = [...locatedByItem.keys()].filter(accepts);
   const selected =
     sort === undefined
       ? accepted.slice(-(limit ?? accepted.length))
       : sortItems(accepted, sortOf(accepted, sort, configKeys)).slice(0, limit);
-  return selected.map((item) => placeByItem.get(item)!);
+  return selected.map((item) => locatedByItem.get(item)!);
 }
 
 /** Returns the order for a key: ascending for texts, descending for numbers and times. */

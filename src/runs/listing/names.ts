@@ -12,7 +12,7 @@ import { noRunError, runFiles } from '../reader.js';
 import { isTraining, trainingFiles } from '../training-files.js';
 import { compareValues } from './fields.js';
 import { isStudy, type Line, linesOf, type RunFolders, rootsOf } from './listing.js';
-import { type Place, scanItems } from './scan.js';
+import { type LocatedItem, scanItems } from './scan.js';
 
 /** `folder`: a study, or any other directory of runs. */
 type Kind = 'run' | 'folder' | 'training';
@@ -26,25 +26,25 @@ export interface Match {
  * Path of the only run with this name.
  * @throws UserError if none or several match; the error suggests names if there are any
  */
-export const findRun = (name: string, places: RunFolders): string => findNamed(name, places, ['run']).path;
+export const findRun = (name: string, folders: RunFolders): string => findNamed(name, folders, ['run']).path;
 
 /**
  * The only item of these kinds with this name; for the result of a training run, the training run.
  * @throws UserError if none or several match; the error suggests names if there are any
  */
-export function findNamed(name: string, places: RunFolders, kinds: readonly Kind[]): Match {
+export function findNamed(name: string, folders: RunFolders, kinds: readonly Kind[]): Match {
   const isOneOf = ({ kind }: Match) => kinds.includes(kind);
-  const found = matches(name, places, isOneOf);
+  const found = matches(name, folders, isOneOf);
   if (found.length === 1) return found[0]!;
-  if (found.length > 1) throw ambiguousError(name, found, places);
-  const result = pathsOf(name, places).find(isResult);
-  if (result !== undefined) return findNamed(dirname(result), places, kinds);
-  const [folder] = matches(name, places, ({ kind }) => kind === 'folder');
-  if (folder === undefined) throw missingError(name, places);
+  if (found.length > 1) throw ambiguousError(name, found, folders);
+  const result = pathsOf(name, folders).find(isResult);
+  if (result !== undefined) return findNamed(dirname(result), folders, kinds);
+  const [folder] = matches(name, folders, ({ kind }) => kind === 'folder');
+  if (folder === undefined) throw missingError(name, folders);
   throw ambiguousError(
     name,
     runsBelow(folder.path).map((path) => ({ kind: 'run', path })),
-    places,
+    folders,
   );
 }
 
@@ -58,13 +58,13 @@ const isResult = (path: string) => existsSync(join(path, trainingFiles.about)) &
  */
 export function findRuns(
   names: readonly string[],
-  places: RunFolders,
+  folders: RunFolders,
   isWhole: (found: Match) => boolean = () => false,
 ): readonly string[] {
   const found = names.flatMap((name) => {
-    const items = findMatches(name, places, (one) => one.kind !== 'training' || isWhole(one));
+    const items = findMatches(name, folders, (one) => one.kind !== 'training' || isWhole(one));
     const runs = items.flatMap((one) => (isWhole(one) ? one.path : runsBelow(one.path)));
-    if (runs.length === 0) throw missingError(name, places);
+    if (runs.length === 0) throw missingError(name, folders);
     return runs;
   });
   return [...new Map(found.map((path) => [realpathSync(path), path])).values()];
@@ -75,54 +75,54 @@ export function findRuns(
  * directory, the folder of training runs or a parent of either.
  * @throws UserError if nothing matches, or the name is ambiguous; the error suggests names
  */
-export function findAll(name: string, places: RunFolders): readonly string[] {
-  const holdsAll = (path: string) => foldersOf(places).some((folder) => `${folder}/`.startsWith(`${path}/`));
-  const found = findMatches(name, places, ({ path }) => !holdsAll(path));
-  if (found.length === 0) throw missingError(name, places);
+export function findAll(name: string, folders: RunFolders): readonly string[] {
+  const holdsAll = (path: string) => foldersOf(folders).some((folder) => `${folder}/`.startsWith(`${path}/`));
+  const found = findMatches(name, folders, ({ path }) => !holdsAll(path));
+  if (found.length === 0) throw missingError(name, folders);
   return outermostOf(found).map(({ path }) => path);
 }
 
 /** @throws UserError if something other than a pattern matches several items */
-function findMatches(name: string, places: RunFolders, isWanted: (found: Match) => boolean) {
-  const found = matches(name, places, isWanted);
-  if (found.length > 1 && !isPattern(name)) throw ambiguousError(name, found, places);
+function findMatches(name: string, folders: RunFolders, isWanted: (found: Match) => boolean) {
+  const found = matches(name, folders, isWanted);
+  if (found.length > 1 && !isPattern(name)) throw ambiguousError(name, found, folders);
   return found;
 }
 
 /** Everything that a name can refer to: several items for a pattern or an ambiguous name. */
-function matches(name: string, places: RunFolders, wanted: (found: Match) => boolean): readonly Match[] {
+function matches(name: string, folders: RunFolders, wanted: (found: Match) => boolean): readonly Match[] {
   const isWanted = (found: Match | undefined): found is Match => {
     if (found === undefined || !wanted(found)) return false;
-    requireInside(found.path, places);
+    requireInside(found.path, folders);
     return true;
   };
   if (isPattern(name)) {
     return (
-      searchRoots(name, places)
+      searchRoots(name, folders)
         .map((root) => foldersMatching(name, root).toSorted().map(namedAt).filter(isWanted))
         .find((found) => found.length > 0) ?? []
     );
   }
-  const paths = pathsOf(name, places);
-  const exact = paths.map(namedAt).find(isWanted);
-  if (exact !== undefined) return [exact];
+  const paths = pathsOf(name, folders);
+  const exactMatch = paths.map(namedAt).find(isWanted);
+  if (exactMatch !== undefined) return [exactMatch];
   // An existing path takes precedence, even if it isn't a run.
   if (name.includes('/') && paths.some((path) => existsSync(path))) return [];
   if (existsSync(paths.at(-1)!)) return [];
   if (name === 'latest')
-    return newestRun(scanItems(rootsOf(places)).values())
+    return newestRun(scanItems(rootsOf(folders)).values())
       .map(({ path }): Match => ({ kind: 'run', path }))
       .filter(isWanted);
   if (/^[1-9]\d*$/.test(name)) {
-    const line = linesOf(places).lines[Number(name) - 1];
+    const line = linesOf(folders).lines[Number(name) - 1];
     return line === undefined ? [] : [namedIn(line)].filter(isWanted);
   }
-  return startingWith(name, allNamed(places).filter(isWanted), places);
+  return startingWith(name, allNamed(folders).filter(isWanted), folders);
 }
 
 /** @throws UserError if the path is in a folder of runs, but a link leads out of that folder */
-function requireInside(path: string, places: RunFolders): void {
-  const folder = foldersOf(places).find((one) => isBelow(path, one));
+function requireInside(path: string, folders: RunFolders): void {
+  const folder = foldersOf(folders).find((one) => isBelow(path, one));
   if (folder === undefined || isBelow(realpathSync(path), realpathSync(folder))) return;
   throw outsideError(path, folder, `use its target: ${realpathSync(path)}`);
 }
@@ -131,16 +131,16 @@ function requireInside(path: string, places: RunFolders): void {
  * Checks a name that comes from a client.
  * @throws UserError if it refers to an existing path outside the working directory and the folders of runs
  */
-export function requireWithin(name: string, places: RunFolders): void {
-  const roots = [places.cwd, ...foldersOf(places)]
+export function requireWithin(name: string, folders: RunFolders): void {
+  const roots = [folders.cwd, ...foldersOf(folders)]
     .filter((folder) => existsSync(folder))
     .map((folder) => realpathSync(folder));
   const paths = isPattern(name)
-    ? searchRoots(name, places).flatMap((root) => foldersMatching(name, root))
-    : pathsOf(name, places);
+    ? searchRoots(name, folders).flatMap((root) => foldersMatching(name, root))
+    : pathsOf(name, folders);
   for (const path of paths.filter((one) => existsSync(one))) {
-    const real = realpathSync(path);
-    if (!roots.some((root) => isBelow(real, root) || real === root))
+    const realPath = realpathSync(path);
+    if (!roots.some((root) => isBelow(realPath, root) || realPath === root))
       throw outsideError(name, 'the working directory', 'choose a path inside it');
   }
 }
@@ -155,10 +155,10 @@ const searchRoots = (name: string, { cwd, runsDir }: RunFolders) =>
   isAbsolute(name) ? [cwd] : [cwd, resolve(cwd, runsDir)];
 
 /** Paths that a name can mean, in order of precedence, including those in the folders of training runs. */
-function pathsOf(name: string, places: RunFolders): readonly string[] {
+function pathsOf(name: string, folders: RunFolders): readonly string[] {
   if (isAbsolute(name)) return [name];
-  const [root = '', ...others] = foldersOf(places);
-  return [places.cwd, ...others, root].map((folder) => resolve(folder, name));
+  const [root = '', ...others] = foldersOf(folders);
+  return [folders.cwd, ...others, root].map((folder) => resolve(folder, name));
 }
 
 function namedAt(path: string): Match | undefined {
@@ -173,15 +173,15 @@ const namedIn = (line: Line): Match => ({
 });
 
 /** The run that was started last; empty if there is none. */
-export const newestRun = (places: Iterable<Place>): readonly Place[] =>
+export const newestRun = (places: Iterable<LocatedItem>): readonly LocatedItem[] =>
   [...places]
     .filter(({ summary }) => summary)
     .toSorted((a, b) => compareValues(a.item.started, b.item.started))
     .slice(-1);
 
 /** Everything that can be named: runs, studies and training runs. */
-const allNamed = (places: RunFolders): readonly Match[] =>
-  foldersOf(places)
+const allNamed = (folders: RunFolders): readonly Match[] =>
+  foldersOf(folders)
     .flatMap((folder) => itemsBelow(folder))
     .flatMap(({ kind, name, path, within }): readonly Match[] => {
       if (kind !== 'plan') return [{ kind, path }];
@@ -189,22 +189,22 @@ const allNamed = (places: RunFolders): readonly Match[] =>
     });
 
 /** The runs directory and the folder of training runs. */
-const foldersOf = (places: RunFolders): readonly string[] => rootsOf(places).map(({ path }) => path);
+const foldersOf = (folders: RunFolders): readonly string[] => rootsOf(folders).map(({ path }) => path);
 
 /** Names for shell completion: `latest`, and the names of all runs, training runs and studies. */
-export const runNames = (places: RunFolders): readonly string[] => [
+export const runNames = (folders: RunFolders): readonly string[] => [
   'latest',
-  ...new Set(allNamed(places).map(({ path }) => nameOf(path, places))),
+  ...new Set(allNamed(folders).map(({ path }) => nameOf(path, folders))),
 ];
 
 /**
  * Items whose name or base name begins with `start`; if some base names equal `start`, only those items. A matching
  * directory replaces its contents.
  */
-function startingWith(start: string, all: readonly Match[], places: RunFolders): readonly Match[] {
+function startingWith(start: string, all: readonly Match[], folders: RunFolders): readonly Match[] {
   if (start === '') return [];
   const candidates = all.filter(
-    ({ path }) => nameOf(path, places).startsWith(start) || basename(path).startsWith(start),
+    ({ path }) => nameOf(path, folders).startsWith(start) || basename(path).startsWith(start),
   );
   const exact = candidates.filter(({ path }) => basename(path) === start);
   const found = exact.length > 0 ? exact : candidates;
@@ -220,30 +220,30 @@ function outermostOf(found: readonly Match[]): readonly Match[] {
 }
 
 /** Path relative to the runs directory, a folder of training runs or the working directory; absolute outside them. */
-function nameOf(path: string, places: RunFolders): string {
-  const around = [...foldersOf(places), places.cwd].find((folder) => path.startsWith(`${folder}/`));
-  return around === undefined ? path : relative(around, path);
+function nameOf(path: string, folders: RunFolders): string {
+  const enclosing = [...foldersOf(folders), folders.cwd].find((folder) => path.startsWith(`${folder}/`));
+  return enclosing === undefined ? path : relative(enclosing, path);
 }
 
-function ambiguousError(name: string, found: readonly Match[], places: RunFolders): UserError {
+function ambiguousError(name: string, found: readonly Match[], folders: RunFolders): UserError {
   return new UserError({
     field: 'run',
     message: `${isPattern(name) ? 'this pattern matches' : 'this name matches'} ${found.length} runs or directories; choose one`,
     value: name,
-    alternatives: found.map(({ path }) => nameOf(path, places)),
+    alternatives: found.map(({ path }) => nameOf(path, folders)),
   });
 }
 
 /** The error to throw if nothing matches. */
-function missingError(name: string, places: RunFolders): UserError {
-  const there = isPattern(name) ? undefined : pathsOf(name, places).find((path) => existsSync(path));
-  if (there !== undefined) return noRunError(there);
-  const around = pathsOf(dirname(name), places).find(
+function missingError(name: string, folders: RunFolders): UserError {
+  const existing = isPattern(name) ? undefined : pathsOf(name, folders).find((path) => existsSync(path));
+  if (existing !== undefined) return noRunError(existing);
+  const enclosing = pathsOf(dirname(name), folders).find(
     (path) => dirname(name) !== '.' && runsBelow(path).length > 0,
   );
-  const names = around
-    ? runsBelow(around).map((path) => join(dirname(name), relative(around, path).split(sep)[0]!))
-    : allNamed(places).map(({ path }) => nameOf(path, places));
+  const names = enclosing
+    ? runsBelow(enclosing).map((path) => join(dirname(name), relative(enclosing, path).split(sep)[0]!))
+    : allNamed(folders).map(({ path }) => nameOf(path, folders));
   return new UserError({
     message: `${isPattern(name) ? 'no run matches' : 'no such run:'} ${name}`,
     near: closestMatch(name, names),

@@ -35,19 +35,19 @@ export function removeDirectory(path: string): void {
 
 /** @throws UserError while a process is writing to the directory or to a run in it */
 function requireIdle(path: string): void {
-  const locked = [path, ...runsBelow(path), ...trainingsBelow(path)]
+  const lockedPath = [path, ...runsBelow(path), ...trainingsBelow(path)]
     .flatMap((folder) =>
       readdirSync(folder)
         .filter((name) => name.endsWith('.lock'))
         .map((name) => join(folder, name)),
     )
     .find(isLocked);
-  if (locked === undefined) return;
+  if (lockedPath === undefined) return;
   throw new UserError({
     field: 'run',
-    value: dirname(locked),
+    value: dirname(lockedPath),
     message: 'a process is still writing to this directory',
-    hint: `stop it with policyloop stop ${dirname(locked)}`,
+    hint: `stop it with policyloop stop ${dirname(lockedPath)}`,
   });
 }
 

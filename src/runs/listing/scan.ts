@@ -21,7 +21,7 @@ export interface ScanRoot {
   readonly name?: string;
 }
 
-export interface Place {
+export interface LocatedItem {
   readonly item: Item;
   readonly path: string;
   /** Summary of a run that isn't damaged; the same object while its files are unchanged. */
@@ -30,11 +30,11 @@ export interface Place {
   readonly training?: RecordedTraining;
 }
 
-export interface RunPlace extends Place {
+export interface LocatedRun extends LocatedItem {
   readonly summary: RunSummary;
 }
 
-export interface ScannedItem extends Place {
+export interface ScannedItem extends LocatedItem {
   /** Changes with the run's manifest, the training run's record or metrics, and the labels; constant for a plan. */
   readonly version: string;
 }

@@ -53,11 +53,11 @@ export async function stopRun(path: string, now: boolean, seconds: number): Prom
 /** Stops the runs with these names that are running. @throws UserError if none is running */
 export async function stopRuns(
   names: readonly string[],
-  places: RunFolders,
+  folders: RunFolders,
   { now, seconds }: { readonly now: boolean; readonly seconds: number },
 ): Promise<readonly StopResult[]> {
   const isWhole = ({ kind, path }: Match) => kind === 'training' || isPlanRunning(path);
-  const running = findRuns(names, places, isWhole).filter(isRunning);
+  const running = findRuns(names, folders, isWhole).filter(isRunning);
   if (running.length === 0)
     throw new UserError({
       field: 'run',

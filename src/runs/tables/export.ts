@@ -2,7 +2,7 @@
 import { appendFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
-import { openDraft, writeWhole } from '../../base/files/draft.js';
+import { openDraft, writeAtomic } from '../../base/files/draft.js';
 import { makeDirectory } from '../../base/files/files.js';
 import { EventFile, type Scalars } from '../../base/files/tensorboard.js';
 import { groupBy } from '../../base/grouped.js';
@@ -11,7 +11,7 @@ import { csvColumn, csvTable } from '../../base/text/table.js';
 import { largest, mean } from '../../statistics/descriptive.js';
 import { linesOf, type RunFolders } from '../listing/listing.js';
 import { findRuns } from '../listing/names.js';
-import { type RunPlace, scanItems } from '../listing/scan.js';
+import { type LocatedRun, scanItems } from '../listing/scan.js';
 import { openLogs } from '../reader.js';
 import {
   type ColumnType,
@@ -33,14 +33,14 @@ export interface ExportedTable {
  * The runs with these names, in the order of `policyloop list`. Skips runs with a damaged manifest.
  * @throws UserError if a name matches no run
  */
-export function selectRuns(names: readonly string[], places: RunFolders): readonly RunPlace[] {
-  const paths = new Set(findRuns(names, places));
-  const below = linesOf(places)
+export function selectRuns(names: readonly string[], folders: RunFolders): readonly LocatedRun[] {
+  const paths = new Set(findRuns(names, folders));
+  const listedItems = linesOf(folders)
     .lines.flatMap((line) => line.places)
     .filter(({ path }) => paths.delete(path));
   // Names may refer to paths outside the runs directory.
-  const outside = [...paths].flatMap((path) => [...scanItems([{ path, prefix: '' }]).values()]);
-  return [...below, ...outside].filter((place): place is RunPlace => place.summary !== undefined);
+  const otherItems = [...paths].flatMap((path) => [...scanItems([{ path, prefix: '' }]).values()]);
+  return [...listedItems, ...otherItems].filter((place): place is LocatedRun => place.summary !== undefined);
 }
 
 /** Writes one file per table into `directory`; replaces existing files once the new ones are complete. */
@@ -54,7 +54,7 @@ export async function exportRuns(
   for (const [name, own] of Object.entries(runTables)) {
     const table = name === 'runs' ? withSettings(own, runs) : own;
     const file = join(directory, `${name}.${format}`);
-    const rows = await writeWhole(file, async (draft) => {
+    const rows = await writeAtomic(file, async (draft) => {
       const writer = format === 'csv' ? csvWriter(table, draft) : parquetWriter(table, draft);
       let count = 0;
       for (const run of runs) {
@@ -140,17 +140,17 @@ export interface ExportedCurves {
  * Writes the curves of each run into a folder below `directory`, replacing earlier files.
  * @returns the folders, and the number of values in each
  */
-export function exportEventFiles(runs: readonly RunPlace[], directory: string): readonly ExportedCurves[] {
+export function exportEventFiles(runs: readonly LocatedRun[], directory: string): readonly ExportedCurves[] {
   return runs.map((run) => {
     const { name } = run.item;
     const file = join(directory, name);
     const draft = openDraft(join(file, 'events'));
     try {
       const events = new EventFile<CurvePoint>(draft.path, (point) => point.values);
-      let values = 0;
+      let valueCount = 0;
       for (const point of pointsOf(run)) {
         events.add(point);
-        values += Object.values(point.values).filter((value) => value !== undefined).length;
+        valueCount += Object.values(point.values).filter((value) => value !== undefined).length;
       }
       events.close();
       const [newFile] = readdirSync(draft.path);
@@ -160,7 +160,7 @@ export function exportEventFiles(runs: readonly RunPlace[], directory: string): 
       );
       renameSync(join(draft.path, newFile!), join(file, newFile!));
       for (const old of oldFiles) rmSync(join(file, old));
-      return { run: name, file, values };
+      return { run: name, file, values: valueCount };
     } finally {
       draft.discard();
     }
@@ -171,7 +171,7 @@ export function exportEventFiles(runs: readonly RunPlace[], directory: string): 
  * Yields an empty point for the start, a point for each iteration that has scores, with the time when it ended, and, if
  * there is a confirmed return, a point for it at the last of these iterations.
  */
-function* pointsOf(run: RunPlace): Generator<CurvePoint> {
+function* pointsOf(run: LocatedRun): Generator<CurvePoint> {
   const { entries, events } = openLogs(run.path, true);
   const times = new Map<number, string>();
   for (const event of events) if (event.kind === 'iteration-finished') times.set(event.iteration, event.time);

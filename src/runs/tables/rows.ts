@@ -5,7 +5,7 @@ import { largest, smallest } from '../../statistics/descriptive.js';
 import type { CallRecord } from '../calls.js';
 import type { GameRecord } from '../events.js';
 import { fieldOf } from '../listing/fields.js';
-import type { RunPlace } from '../listing/scan.js';
+import type { LocatedRun } from '../listing/scan.js';
 import { structureText } from '../program-text.js';
 import { openLogs } from '../reader.js';
 
@@ -56,7 +56,7 @@ interface RowPlace {
 }
 
 /** A run to export, with the settings of its config. */
-export interface ExportedRun extends RunPlace {
+export interface ExportedRun extends LocatedRun {
   /** Null if the config can't be read. */
   readonly group: string | null;
 }
@@ -68,7 +68,7 @@ const place = {
 
 type Episode = Pick<GameRecord, 'candidate' | 'episode' | 'iteration' | 'length' | 'return'>;
 
-function* episodesOf({ path, summary }: RunPlace): Generator<Episode> {
+function* episodesOf({ path, summary }: LocatedRun): Generator<Episode> {
   const { entries, episodes } = openLogs(path, true);
   for (const { candidate, iteration, lengths, returns } of entries)
     for (const [episode, earned] of returns.entries())
@@ -166,7 +166,7 @@ export const runTables = {
 /** Adds a column for each config key that varies. */
 export function withSettings({ columns, rowsOf }: RunTable, runs: readonly ExportedRun[]): RunTable {
   const keys = [...new Set(runs.flatMap(({ item }) => Object.keys(item.settings ?? {})))].toSorted();
-  const settingIn = ({ item }: RunPlace, key: string) => fieldOf(key).get(item);
+  const settingIn = ({ item }: LocatedRun, key: string) => fieldOf(key).get(item);
   const settingColumns = keys
     .filter((key) => new Set(runs.map((run) => settingIn(run, key))).size > 1)
     .map((key) => {

@@ -110,12 +110,12 @@ function useOf(training: RecordedTraining, cwd: string): readonly (readonly [str
   const { command, folder, path, result, status } = training;
   if (status === 'running') return [];
   const resumeCommand = command === null ? sameCommandHint : `${goTo(folder, cwd)}${command}`;
-  const resume = status === 'completed' ? [] : [['resume', resumeCommand] as const];
-  if (result === null) return resume;
+  const resumeRow = status === 'completed' ? [] : [['resume', resumeCommand] as const];
+  if (result === null) return resumeRow;
   const place = shownPath(result, cwd);
   const use = commandToUse(training, cwd);
   return [
-    ...resume,
+    ...resumeRow,
     ['result', place],
     ...(use === null ? [] : [['run it', use] as const]),
     ...(basename(result) === 'adapter'

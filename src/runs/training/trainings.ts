@@ -210,8 +210,8 @@ export function trainingOf(
     on: about?.dataset.path ?? null,
     unit: config?.updates === undefined && !isRl ? 'step' : 'update',
     steps: { done: stepsDone, of: start?.totalSteps ?? stepsDone },
-    best: measurements.findLast(({ best }) => best)?.measured ?? null,
-    first: measurements[0]?.measured ?? null,
+    best: measurements.findLast(({ isBest }) => isBest)?.measurement ?? null,
+    first: measurements[0]?.measurement ?? null,
     final: metrics.flatMap(({ kind, label, returns }) =>
       returns === undefined || returns.length === 0
         ? []
@@ -244,19 +244,19 @@ function statusOf(hasLock: boolean, ended: string | undefined): RecordedTraining
 function measurementsIn(
   { best, episodes, kind, loss, margin, meanReward, step }: TrainingMetric,
   name = 'mean return',
-): readonly { readonly measured: Measurement; readonly best: boolean }[] {
+): readonly { readonly measurement: Measurement; readonly isBest: boolean }[] {
   const counted = { ...(margin !== undefined && { margin }), ...(episodes !== undefined && { episodes }) };
-  const measured: Measurement | undefined =
+  const measurement: Measurement | undefined =
     kind === 'evaluation' && meanReward !== undefined
       ? { step, kind: 'return', name: `held-out ${name}`, value: meanReward, ...counted }
       : kind === 'validation' && loss !== undefined
         ? { step, kind: 'loss', name: 'validation loss', value: loss }
         : undefined;
-  return measured ? [{ measured, best: best === true }] : [];
+  return measurement ? [{ measurement, isBest: best === true }] : [];
 }
 
 /** Number of latest steps from which speed and remaining time are computed. */
-const recentSteps = 20;
+const recentStepCount = 20;
 
 /** Estimates the remaining seconds from the speed of recent work; undefined before the first step. */
 export function secondsLeftOf(
@@ -268,7 +268,7 @@ export function secondsLeftOf(
   const steps = metrics.filter(
     ({ kind, work }) => kind === 'step' || (kind !== 'start' && work !== undefined),
   );
-  const recent = steps.slice(-recentSteps);
+  const recent = steps.slice(-recentStepCount);
   if (total === undefined || recent.length === 0) return undefined;
   const workOf = (some: typeof steps) =>
     sum(some.map(({ tokens = 0, work = tokens }) => (start?.work === undefined ? 1 : work)));

@@ -53,11 +53,11 @@ interface AuditOptions {
 }
 
 /** Ratio of the episodes that measure the best policies to those that choose them. */
-const measuringShare = 10;
+const measuringRatio = 10;
 
 /** Returns seeds of fresh episodes: some to choose the best policies, others to measure them. */
 export function freshSeeds(seed: number, episodes: number) {
-  const seeds = confirmationSeeds(seed, 'inspection', (1 + measuringShare) * episodes);
+  const seeds = confirmationSeeds(seed, 'inspection', (1 + measuringRatio) * episodes);
   return { choosing: seeds.slice(0, episodes), measuring: seeds.slice(episodes) };
 }
 
@@ -100,10 +100,10 @@ export async function audit(
     onPlayed?.(policies.size);
   }
   const policyOf = ({ parameters }: RecordedEvaluation) => policies.get(vectorKey(parameters))!;
-  const results = new Map<ScoredPolicy, readonly number[]>();
+  const returnsByPolicy = new Map<ScoredPolicy, readonly number[]>();
   const measure = async (policy: ScoredPolicy) => {
-    const returns = results.get(policy) ?? (await tryPlay(policy.at, policy.parameters, measuring)).returns;
-    results.set(policy, returns);
+    const returns = returnsByPolicy.get(policy) ?? (await tryPlay(policy.at, policy.parameters, measuring)).returns;
+    returnsByPolicy.set(policy, returns);
     return returns;
   };
 
@@ -139,7 +139,7 @@ export async function audit(
   const [ofRecordedBest, ofRecordedBestInterval] = await figures(policyOf(record));
   const returnsOf = (evaluation: RecordedEvaluation) => {
     const policy = policyOf(evaluation);
-    return [...policy.returns, ...(results.get(policy) ?? [])];
+    return [...policy.returns, ...(returnsByPolicy.get(policy) ?? [])];
   };
   return {
     name,
@@ -198,11 +198,11 @@ function testReproduction(
   const adjusted = holmAdjusted(
     testable.map((one) => permutationTest(one.returns, returnsOf(one), random, permutations)),
   );
-  const not = testable.flatMap((one, i): readonly UnreproducedMean[] =>
+  const unreproduced = testable.flatMap((one, i): readonly UnreproducedMean[] =>
     adjusted[i]! < level
       ? [{ at: one.name, recorded: one.score, fresh: mean(returnsOf(one)), adjusted: adjusted[i]! }]
       : [],
   );
   /** Number of recorded means that could be tested, which needs the return of each episode. */
-  return { tested: testable.length, not };
+  return { tested: testable.length, not: unreproduced };
 }

@@ -32,7 +32,7 @@ export interface AuditRecord {
 interface RecordRow {
   readonly line: number;
   /** The line that contains the names of the values. */
-  readonly header: number;
+  readonly headerLine: number;
   readonly values: Readonly<Record<string, unknown>>;
 }
 
@@ -77,7 +77,7 @@ function csvRows(file: string, text: string): readonly RecordRow[] {
       // The separator of the header.
       delimiter: /[,;\t]/.exec(text.split('\n', 1)[0]!)?.[0] ?? ',',
     }) as readonly { readonly record: Record<string, string>; readonly info: { readonly lines: number } }[];
-    return records.map(({ record, info }) => ({ line: info.lines, header: 1, values: record }));
+    return records.map(({ record, info }) => ({ line: info.lines, headerLine: 1, values: record }));
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     const { lines } = error as CsvError & { readonly lines?: number };
@@ -97,18 +97,18 @@ const jsonRows = (file: string, text: string): readonly RecordRow[] =>
     } catch (error) {
       throw problem(`is not valid JSON: ${messageOf(error)}`);
     }
-    if (isMapping(values)) return [{ line, header: line, values }];
+    if (isMapping(values)) return [{ line, headerLine: line, values }];
     throw problem('must be an object with parameters and returns');
   });
 
 /** Reads a row as an evaluation; its vector is empty if the row has no parameters. */
-function evaluationIn(file: string, { header, line, values }: RecordRow): RecordedEvaluation {
+function evaluationIn(file: string, { headerLine, line, values }: RecordRow): RecordedEvaluation {
   const field = 'return' in values && !('returns' in values) ? 'return' : 'returns';
   for (const column of ['parameters', field])
     if (!(column in values))
       throw new UserError({
         file,
-        line: header,
+        line: headerLine,
         message: `there is no column ${column}${column === 'returns' ? ' (or return, for their mean)' : ''}`,
         value: Object.keys(values).join(', '),
         hint: `rename a column to ${column}, or add one with this name`,

@@ -79,7 +79,7 @@ async function auditTask(
       seed,
       episodes: largest(counts) || evaluation.episodes,
       range,
-      measuring: freshSeeds(seed, episodes).measuring,
+      measuringSeeds: freshSeeds(seed, episodes).measuring,
       signal,
       progress,
     });

@@ -5,7 +5,7 @@ import type { Progress } from '../../base/text/progress.js';
 import type { BaselineName } from '../../config/baselines.js';
 import { createBaseline } from '../../proposers/create-baseline.js';
 import { type EvaluationSetting, evaluate } from '../../rollout/evaluation.js';
-import { bestEntry, type Evaluated } from '../../rollout/replay-buffer.js';
+import { bestEntry, type ScoredParameters } from '../../rollout/replay-buffer.js';
 import { type Interval, meanInterval95 } from '../../statistics/bootstrap.js';
 import { largest, mean } from '../../statistics/descriptive.js';
 import type { Audit } from './audit.js';
@@ -41,7 +41,7 @@ interface SearchOptions {
   /** Range of possible returns; a search stops once a score is within 1% of the upper end. */
   readonly range: Interval;
   /** Seeds of the episodes that measure the policies found. */
-  readonly measuring: readonly number[];
+  readonly measuringSeeds: readonly number[];
   readonly signal: AbortSignal;
   readonly progress: Pick<Progress, 'begin' | 'update'>;
 }
@@ -50,7 +50,7 @@ interface SearchOptions {
 export async function searchAgain(
   setting: EvaluationSetting,
   budgets: ReadonlySet<number>,
-  { episodes, measuring, progress, range, repeats, searches, seed: firstSeed, signal }: SearchOptions,
+  { episodes, measuringSeeds, progress, range, repeats, searches, seed: firstSeed, signal }: SearchOptions,
 ): Promise<readonly SearchOutcome[]> {
   const { parameters: spec, initial } = setting.family;
   const maxBudget = largest(budgets);
@@ -59,13 +59,13 @@ export async function searchAgain(
   const rows: SearchOutcome[] = [];
   for (const search of repeats > 0 ? searches : []) {
     progress.begin({ label: `${search}: evaluation`, total: repeats * maxBudget });
-    const histories: Evaluated[][] = [];
+    const histories: ScoredParameters[][] = [];
     for (let repeat = 0; repeat < repeats; repeat++) {
       const seed = firstSeed + repeat;
       const seeds = evaluationSeeds(seed, episodes);
       const random = warmupGenerator(seed);
       const { propose } = createBaseline({ provider: search });
-      const history: Evaluated[] = [];
+      const history: ScoredParameters[] = [];
       for (let done = 0; done < maxBudget && !history.some(({ score }) => score >= goodReturn); done++) {
         const task = { parameters: spec, history, warmup };
         const parameters =
@@ -81,7 +81,7 @@ export async function searchAgain(
       const returns: number[] = [];
       for (const history of histories) {
         const { parameters } = bestEntry(history.slice(0, evaluations))!;
-        returns.push((await evaluate(setting, parameters, measuring, signal)).score);
+        returns.push((await evaluate(setting, parameters, measuringSeeds, signal)).score);
       }
       const interval = meanInterval95(returns, range, 'student');
       rows.push({ search, evaluations, returns, mean: mean(returns), interval });

@@ -135,13 +135,13 @@ function requireVectors(
   for (const { line, parameters } of evaluations) {
     const wrong = choices && parameters.find((value) => !choices.includes(value));
     if (parameters.length === count && wrong === undefined) continue;
-    const has = wrong === undefined ? plural(parameters.length, 'parameter') : `the parameter ${wrong}`;
+    const actual = wrong === undefined ? plural(parameters.length, 'parameter') : `the parameter ${wrong}`;
     throw new UserError({
       file,
       line: line!,
       field: 'parameters',
       value: parameters.join(' '),
-      message: `has ${has}, but a ${config.policy.kind} policy for ${config.environment.id} has ${wrong === undefined ? count : `only ${choices!.join(', ')}`}`,
+      message: `has ${actual}, but a ${config.policy.kind} policy for ${config.environment.id} has ${wrong === undefined ? count : `only ${choices!.join(', ')}`}`,
       hint: "choose the record's policies with --policy, e.g. --policy '{kind: linear, bias: false}'",
     });
   }

@@ -119,7 +119,7 @@ function measuredDifference(of: ComparedSide, against: ComparedSide): UntestedPa
   const range = commonRange([of, against]);
   const seeds = [...a.keys()].filter((seed) => b.has(seed));
   const isSameSetting = of.episodes.every((values, i) => isShared(values, against.episodes[i]!));
-  if (isSameSetting && arePairs(seeds.length, a.size, b.size)) {
+  if (isSameSetting && arePaired(seeds.length, a.size, b.size)) {
     const values = [a, b].map((own) => seeds.map((seed) => own.get(seed)!));
     return pairedDifference(untested, values[0]!, values[1]!, range)[0]!;
   }
@@ -135,13 +135,13 @@ export function pairings(
   groups: readonly RunGroup[],
   differences: readonly GroupDifference[],
 ): readonly string[] {
-  const seeds = new Map(groups.map(({ name, runs }) => [name, [...confirmedBySeed(runs).keys()]]));
+  const seedsByGroup = new Map(groups.map(({ name, runs }) => [name, [...confirmedBySeed(runs).keys()]]));
   const texts = differences.flatMap(({ against, of, test }) => {
-    const [a, b] = [seeds.get(of)!, seeds.get(against)!];
+    const [a, b] = [seedsByGroup.get(of)!, seedsByGroup.get(against)!];
     const sharedSeeds = a.filter((seed) => b.includes(seed)).toSorted((c, d) => Number(c) - Number(d));
     const seedList = sharedSeeds.join(', ');
     if (test === 'none' || a.length === 0 || b.length === 0) return [];
-    const cause = arePairs(sharedSeeds.length, a.length, b.length)
+    const cause = arePaired(sharedSeeds.length, a.length, b.length)
       ? 'the settings of evaluation or confirmation differ'
       : seedList === ''
         ? 'no seeds are shared'
@@ -158,11 +158,11 @@ export function pairings(
 }
 
 /** Runs are paired if the groups share all seeds of the smaller group, or enough seeds for a verdict. */
-const arePairs = (shared: number, a: number, b: number) =>
+const arePaired = (shared: number, a: number, b: number) =>
   shared > 0 && (shared === Math.min(a, b) || shared >= minForVerdict);
 
 export const confirmedBySeed = (runs: readonly ConfiguredRun[]) =>
-  meanBySeed(runs, ({ confirmed, counted }) => confirmed?.mean ?? counted ?? null);
+  meanBySeed(runs, ({ confirmed, imputedReturn }) => confirmed?.mean ?? imputedReturn ?? null);
 
 /** Averages runs with the same seed: they share warm-up and episodes, so they count as one observation. */
 export function meanBySeed<T extends ConfiguredRun>(
@@ -249,7 +249,7 @@ function runCautions({ name, runs }: RunGroup): readonly string[] {
   return [
     ...countText(
       'failed; a run without a confirmed return gets the lowest of this environment',
-      runs.filter(({ counted }) => typeof counted === 'number'),
+      runs.filter(({ imputedReturn }) => typeof imputedReturn === 'number'),
     ),
     ...countText(
       'ended before the last iteration, so budgets differ',
@@ -261,7 +261,7 @@ function runCautions({ name, runs }: RunGroup): readonly string[] {
     ),
     ...countText(
       'without a confirmed return, left out of the mean',
-      runs.filter(({ confirmed, counted }) => confirmed === null && typeof counted !== 'number'),
+      runs.filter(({ confirmed, imputedReturn }) => confirmed === null && typeof imputedReturn !== 'number'),
     ),
     ...(versions.length > 1 ? [`${name}: different versions of policyloop: ${versions.join(', ')}`] : []),
   ];

@@ -85,9 +85,9 @@ export function selectUsable<T extends ConfiguredRun>(
       });
       continue;
     }
-    const same = keptRuns.get(runIdentity(run));
-    if (same === undefined) keptRuns.set(runIdentity(run), run);
-    else leftOut.push({ run: named(path), reason: `same config and seed as ${named(same.path)}` });
+    const keptRun = keptRuns.get(runIdentity(run));
+    if (keptRun === undefined) keptRuns.set(runIdentity(run), run);
+    else leftOut.push({ run: named(path), reason: `same config and seed as ${named(keptRun.path)}` });
   }
   return { kept: countFailures([...keptRuns.values()]), leftOut };
 }
@@ -95,8 +95,8 @@ export function selectUsable<T extends ConfiguredRun>(
 /** Gives failed runs without a confirmed return the lowest confirmed return of their environment. */
 function countFailures<T extends ConfiguredRun>(runs: readonly T[]): readonly T[] {
   return [...groupBy(runs, environmentKeyOf).values()].flatMap((own) => {
-    const counted = worstReturn(own.map(({ confirmed }) => confirmed?.mean ?? null));
-    return own.map((run) => (run.failed && run.confirmed === null ? { ...run, counted } : run));
+    const imputedReturn = worstReturn(own.map(({ confirmed }) => confirmed?.mean ?? null));
+    return own.map((run) => (run.failed && run.confirmed === null ? { ...run, imputedReturn } : run));
   });
 }
 

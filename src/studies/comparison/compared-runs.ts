@@ -23,7 +23,7 @@ export interface ConfiguredRun extends RunSummary {
   /** True if the run, or its policy in fresh episodes, failed. */
   readonly failed: boolean;
   /** The return that a failed run without a confirmed return gets in a comparison (see `worstReturn`). */
-  readonly counted?: number | null;
+  readonly imputedReturn?: number | null;
 }
 
 /** The results of a run, with its learning curve. */

@@ -36,7 +36,7 @@ interface View extends PageContext {
 /** @param groups the groups that `comparison` compares, in the same order */
 export function comparisonPage(comparison: RunComparison, groups: readonly TaskGroups[], shown: View): Page {
   const { tasks, leftOut, policyloop, tested } = comparison;
-  const runs = groups.reduce(
+  const runCount = groups.reduce(
     (sum, task) => sum + task.groups.reduce((own, { runs }) => own + runs.length, 0),
     0,
   );
@@ -50,7 +50,7 @@ export function comparisonPage(comparison: RunComparison, groups: readonly TaskG
     header: pageHeader({
       kicker: 'compare',
       title: names,
-      state: html`${plural(runs, 'run')}${shown.isByRun !== true && ` in ${plural(groupCount, 'group')}`}${comparison.by !== null && `, grouped by ${comparison.by.join(', ')}`}${leftOut.length > 0 && `; ${plural(leftOut.length, 'other run')} left out`}`,
+      state: html`${plural(runCount, 'run')}${shown.isByRun !== true && ` in ${plural(groupCount, 'group')}`}${comparison.by !== null && `, grouped by ${comparison.by.join(', ')}`}${leftOut.length > 0 && `; ${plural(leftOut.length, 'other run')} left out`}`,
       verdict: conclusion !== undefined && verdictBox(conclusion, verdict),
     }),
     sections: sectionsOf(

@@ -53,8 +53,8 @@ export function medianTime(
   const steps = [...new Set(times.filter(({ reached }) => reached).map(({ at }) => at))];
   for (const step of steps.toSorted((a, b) => a - b)) {
     const atRisk = times.filter(({ at }) => at >= step).length;
-    const now = times.filter(({ at, reached }) => reached && at === step).length;
-    waitingShare *= 1 - now / atRisk;
+    const reachedNow = times.filter(({ at, reached }) => reached && at === step).length;
+    waitingShare *= 1 - reachedNow / atRisk;
     if (waitingShare <= 0.5 + 1e-12) return step;
   }
   return null;

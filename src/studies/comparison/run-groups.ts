@@ -36,7 +36,7 @@ const immaterialKey =
   /^(name|seed|record|environment)($|\.)|^evaluation\.workers$|^limits\.rejections$|^model\.((members|relay)\.\d+\.)?(concurrency|timeoutSeconds|maxRetries|maxRetryAfterSeconds|price(\..*)?|apiKeyEnv|keepAlive|device|threads)$/;
 
 /** Priority of keys in group names. */
-const order = [
+const keyPriority = [
   'model',
   'prompts.set',
   'model.',
@@ -172,8 +172,8 @@ function namingKeys(groups: readonly Settings[]): readonly string[] {
 }
 
 function rank(key: string): number {
-  const found = order.findIndex((start) => key === start || (start.endsWith('.') && key.startsWith(start)));
-  return found < 0 ? order.length + (key === 'prompts.templates' ? 1 : 0) : found;
+  const found = keyPriority.findIndex((start) => key === start || (start.endsWith('.') && key.startsWith(start)));
+  return found < 0 ? keyPriority.length + (key === 'prompts.templates' ? 1 : 0) : found;
 }
 
 const labelOf = (key: string, value: string, alone: boolean) =>

@@ -56,19 +56,19 @@ export const confirmedColumns: readonly Column<TaskGroup>[] = [
 
 /** Returns the columns for effort. In CSV, all tasks have the same columns; other tables omit those without values. */
 export function effortColumns({ groups }: Pick<TaskComparison, 'groups'>): readonly Column<TaskGroup>[] {
-  const timed = groups.some(({ target }) => target !== null);
+  const hasTarget = groups.some(({ target }) => target !== null);
   const hasTokens = groups.some(({ tokens }) => tokens > 0);
   return [
     estimate('best so far, mean', ({ area }) => area && { value: area.mean, interval: area.meanInterval }, {
       name: 'observed_area',
     }),
     csvColumn('area_evaluations', ({ task }) => task.horizon),
-    number(timed && 'target', ({ target }) => target?.return, { name: 'target', format: formatReturn }),
-    number(timed && 'reached', ({ target }) => target && `${target.reached} of ${target.of}`),
+    number(hasTarget && 'target', ({ target }) => target?.return, { name: 'target', format: formatReturn }),
+    number(hasTarget && 'reached', ({ target }) => target && `${target.reached} of ${target.of}`),
     csvColumn('reached', ({ target }) => target?.reached),
-    number(timed && 'iterations to target', ({ target }) => target && iterationsText(target)),
+    number(hasTarget && 'iterations to target', ({ target }) => target && iterationsText(target)),
     csvColumn('median_iterations', ({ target }) => target?.medianIterations),
-    number(timed && 'evaluations to target', ({ target }) => target?.medianEvaluations, {
+    number(hasTarget && 'evaluations to target', ({ target }) => target?.medianEvaluations, {
       name: 'median_evaluations',
     }),
     csvColumn('censored_after', ({ target }) => target?.censoredAfter),
@@ -108,11 +108,11 @@ export function comparisonTables(comparison: RunComparison, width?: number): str
     ...task.pairings,
     ...task.cautions.map((text) => `${styleText('yellow', 'note')} ${text}`),
   ]);
-  const targets = tasks.some(({ groups }) => groups.some(({ target }) => target !== null));
+  const isTimed = tasks.some(({ groups }) => groups.some(({ target }) => target !== null));
   blocks.push(
     styleText(
       'dim',
-      [glossary.confirmed, glossary.area, ...(targets ? [glossary.target] : []), ...verdictRule(tested)].join(
+      [glossary.confirmed, glossary.area, ...(isTimed ? [glossary.target] : []), ...verdictRule(tested)].join(
         '\n',
       ),
     ),

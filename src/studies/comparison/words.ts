@@ -25,8 +25,8 @@ export const verdictCell = (
 
 function verdictText({ verdict, test, reason }: Parameters<typeof verdictCell>[0]): string {
   if (verdict === 'not-comparable') return `no verdict: ${reason}`;
-  const counted = test === undefined ? '' : test === 'paired' ? ' pairs' : ' runs';
-  return verdict.replace('-', ' ') + (verdict === 'too-few' ? counted : '');
+  const unitText = test === undefined ? '' : test === 'paired' ? ' pairs' : ' runs';
+  return verdict.replace('-', ' ') + (verdict === 'too-few' ? unitText : '');
 }
 
 /** CSS classes of the verdict chips on a page. */
@@ -97,12 +97,12 @@ export function verdictSentence(
   }
   // An interval clipped to the possible range is asymmetric, so use its longer half.
   const halfWidth = Math.max(interval[1] - found.difference, found.difference - interval[0]);
-  const noise =
+  const noiseNote =
     verdict === 'no-evidence' && halfWidth > 0
       ? ` A difference below about ${formatReturn(halfWidth)} can't be distinguished from noise here.`
       : '';
-  const few = smallest(counts) < enoughRuns ? ` ${count} are few: more seeds would narrow the interval.` : '';
-  return `${verdictStarts[verdict]}: ${meanText} (95 % interval ${formatInterval(interval, formatSigned)}, p ${adjusted === null ? missingMark : pText(adjusted)}, ${count}).${noise}${few}`;
+  const tip = smallest(counts) < enoughRuns ? ` ${count} are few: more seeds would narrow the interval.` : '';
+  return `${verdictStarts[verdict]}: ${meanText} (95 % interval ${formatInterval(interval, formatSigned)}, p ${adjusted === null ? missingMark : pText(adjusted)}, ${count}).${noiseNote}${tip}`;
 }
 
 const verdictStarts = {

@@ -49,9 +49,9 @@ export function baselineDifferences(
       settings.flatMap((of) =>
         of.comparedWith.flatMap((name) => {
           const reference = settings.find((one) => one.name === name)!;
-          const named = { of: settingName(of), against: baselineLabel(reference.baseline!) };
-          const reason = failureCaution({ ...of, name: named.of }, { ...reference, name: named.against });
-          return pairedDifference({ ...named, reason }, of.returns, reference.returns, range);
+          const labels = { of: settingName(of), against: baselineLabel(reference.baseline!) };
+          const reason = failureCaution({ ...of, name: labels.of }, { ...reference, name: labels.against });
+          return pairedDifference({ ...labels, reason }, of.returns, reference.returns, range);
         }),
       ),
     ),

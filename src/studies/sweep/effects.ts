@@ -57,7 +57,7 @@ export function effectsOf(
   const varyingKeys = keys
     .map(({ key }) => ({ key, items: [...new Set(measured.map(({ values }) => values[key]!))] }))
     .filter(({ items }) => items.length > 1);
-  const main = varyingKeys.flatMap(({ key, items: [against, ...others] }) =>
+  const mainEffects = varyingKeys.flatMap(({ key, items: [against, ...others] }) =>
     others.map((of) => {
       const { difference, interval, p } = comparePairs(seedMeans(key, of), seedMeans(key, against!), range)!;
       const reason = failureCaution(failuresOf(key, of), failuresOf(key, against!));
@@ -69,6 +69,6 @@ export function effectsOf(
     levels: varyingKeys.flatMap(({ key, items }) =>
       items.map((value) => ({ key, value, confirmed: summarize(seedMeans(key, value), range)! })),
     ),
-    main: judgeDifferences([main])[0]!,
+    main: judgeDifferences([mainEffects])[0]!,
   };
 }

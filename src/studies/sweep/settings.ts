@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import { UserError } from '../../base/errors.js';
 import { plainName } from '../../base/files/files.js';
 import { createGenerator, type RandomGenerator } from '../../base/random/generator.js';
-import { type ValueList, valuesOf } from '../../base/settings/value-lists.js';
+import { type ValueList, parseValues } from '../../base/settings/value-lists.js';
 import { formatNumber } from '../../base/text/numbers.js';
 import type { BaselineName } from '../../config/baselines.js';
 import type { Config } from '../../config/config.js';
@@ -36,7 +36,7 @@ export interface SweepKeys {
   readonly keys: readonly SweptKey[];
   /** Seeds of every setting; undefined if only the config's `seed` is used. */
   readonly seeds: readonly number[] | undefined;
-  readonly fixed: readonly string[];
+  readonly fixedOverrides: readonly string[];
 }
 
 /**
@@ -48,11 +48,11 @@ export function parseSweep(section: SweepConfig | undefined, texts: readonly str
   // If a key is repeated, the last value wins, as in `run`.
   const textByKey = new Map([...sectionTexts, ...texts].map((text) => [keyOf(text), text]));
   const keys: SweptKey[] = [];
-  const fixed: string[] = [];
+  const fixedOverrides: string[] = [];
   let seeds: readonly number[] | undefined;
   for (const [key, text] of textByKey) {
-    const values = text.includes('=') ? valuesOf(text.slice(text.indexOf('=') + 1), key) : undefined;
-    if (values === undefined) fixed.push(text);
+    const values = text.includes('=') ? parseValues(text.slice(text.indexOf('=') + 1), key) : undefined;
+    if (values === undefined) fixedOverrides.push(text);
     else if (key === 'seed') seeds = seedsOf(values);
     else {
       const hint = unvariedKeys[key.split('.', 1)[0]!];
@@ -60,7 +60,7 @@ export function parseSweep(section: SweepConfig | undefined, texts: readonly str
       keys.push({ key, values });
     }
   }
-  return { keys, seeds, fixed };
+  return { keys, seeds, fixedOverrides };
 }
 
 /** Sections that can't vary, with hints. */
@@ -167,12 +167,12 @@ function draw(values: ValueList, random: RandomGenerator): string {
 
 /**
  * Returns a setting's `key=value` overrides; `null` removes the key. Sections precede their keys, which override them.
- * @param fixed overrides for all settings
+ * @param fixedOverrides overrides for all settings
  */
-export function overridesOf({ values }: Setting, fixed: readonly string[]): readonly string[] {
+export function overridesOf({ values }: Setting, fixedOverrides: readonly string[]): readonly string[] {
   const own = Object.entries(values).map(([key, source]) => `${key}=${source === 'null' ? '' : source}`);
   const depth = (text: string) => keyOf(text).split('.').length;
-  return [...fixed, ...own].toSorted((a, b) => depth(a) - depth(b));
+  return [...fixedOverrides, ...own].toSorted((a, b) => depth(a) - depth(b));
 }
 
 /**

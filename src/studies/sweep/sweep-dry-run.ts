@@ -3,7 +3,7 @@ import { type CommandContext, exitCodes } from '../../base/context.js';
 import { plural } from '../../base/text/numbers.js';
 import { describeFindings, errorsIn, okFinding } from '../../experiment/preflight/findings.js';
 import { preflight } from '../../experiment/preflight/preflight.js';
-import { estimateText, sumOf } from '../../experiment/preflight/run-estimate.js';
+import { estimateText, addEstimates } from '../../experiment/preflight/run-estimate.js';
 import { assemble, closeEnvironment } from '../../experiment/setup/assemble.js';
 import { contextOf } from '../../experiment/setup/open-models.js';
 import { type Sweep, sweepPlan } from './sweep-plan.js';
@@ -20,13 +20,13 @@ export async function dryRunSweep(sweep: Sweep, json: boolean, { env, print }: C
   }
   const findings = settings.flatMap(({ findings, name }) => findings.map((one) => ({ ...one, name })));
   const [first, ...others] = seeds.flatMap(() => findings.flatMap(({ estimate }) => estimate ?? []));
-  const estimate = first && others.reduce(sumOf, first);
+  const estimate = first && others.reduce(addEstimates, first);
   const cost = estimate ? estimateText(estimate) : 'no tokens, no cost';
-  const mayEnd = Object.keys(limits).length > 0 ? '; sweep.limits may end it earlier' : '';
+  const caution = Object.keys(limits).length > 0 ? '; sweep.limits may end it earlier' : '';
   const shown = findings
     .filter(({ field, level }) => level !== 'ok' || field === 'estimate')
     .map(({ field, name, ...one }) => ({ ...one, field: field === 'estimate' ? name : `${name}: ${field}` }));
-  const total = okFinding(plural(entries.length, 'run'), `${shape} (${seeds.join(', ')}): ${cost}${mayEnd}`);
+  const total = okFinding(plural(entries.length, 'run'), `${shape} (${seeds.join(', ')}): ${cost}${caution}`);
   const summary = { runs: entries.length, seeds, settings, limits, estimate: estimate ?? null };
   print(json ? JSON.stringify(summary) : describeFindings([...shown, total]));
   return errorsIn(findings).length > 0 ? exitCodes.usage : 0;

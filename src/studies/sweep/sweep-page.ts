@@ -33,7 +33,7 @@ import {
 export function sweepPage(result: SweepResult, shown: PageContext): Page {
   const { activeMs, failures, keys, method, name, policyloop, seeds, status, tasks, usage } = result;
   const settings = tasks.flatMap((task) => task.settings);
-  const runs = settings.reduce((sum, one) => sum + one.runs, 0);
+  const runCount = settings.reduce((sum, one) => sum + one.runs, 0);
   const environments = tasks.map(({ environment }) => environment);
   const names = keys.map(({ key }) => key);
   const conclusion = baselinesText(result);
@@ -43,7 +43,7 @@ export function sweepPage(result: SweepResult, shown: PageContext): Page {
       kicker: html`sweep <b>${name}</b>`,
       title: html`${names.join(', ') || name} <span class="by">in</span> ${environments.length > 3 ? plural(environments.length, 'environment') : environments.join(', ')}`,
       status: shown.status ?? status,
-      state: `${method}: ${plural(settings.length, 'setting')}, ${plural(seeds.length, 'seed')}, ${plural(runs, 'run')} complete`,
+      state: `${method}: ${plural(settings.length, 'setting')}, ${plural(seeds.length, 'seed')}, ${plural(runCount, 'run')} complete`,
     }),
     sections: sectionsOf(
       [

@@ -40,7 +40,7 @@ export function loadPlannedSweep(
 ): Sweep {
   const isOfSection = (text: string) => /^sweep[.=]/.test(text);
   const section = loadSweep({ file, overrides, cwd }) ?? sweepSchema.parse({});
-  const { fixed, keys, seeds } = parseSweep(
+  const { fixedOverrides, keys, seeds } = parseSweep(
     section,
     overrides.filter((text) => !isOfSection(text)),
   );
@@ -49,7 +49,7 @@ export function loadPlannedSweep(
   const baselines = new Map<string, SweepSetting>();
   const settings = settingsOf(section, keys).map((setting): SweepSetting => {
     const loaded = explainDrawn(keys, () =>
-      loadConfig({ file, overrides: overridesOf(setting, fixed), cwd, forSweep: true }),
+      loadConfig({ file, overrides: overridesOf(setting, fixedOverrides), cwd, forSweep: true }),
     );
     const { config } = loaded;
     for (const note of loaded.notes) notes.add(note);
@@ -76,9 +76,9 @@ function explainDrawn<T>(keys: readonly SweptKey[], load: () => T): T {
   try {
     return load();
   } catch (error) {
-    const drawn = new Set(keys.flatMap(({ key, values }) => (values.kind === 'list' ? [] : [key])));
+    const drawnKeys = new Set(keys.flatMap(({ key, values }) => (values.kind === 'list' ? [] : [key])));
     const hint = 'uniform(…) and loguniform(…) also draw fractions; for whole numbers, write 1..9 or a list';
-    throw mapProblems(error, (one) => (drawn.has(one.field ?? '') ? { hint, ...one } : one));
+    throw mapProblems(error, (one) => (drawnKeys.has(one.field ?? '') ? { hint, ...one } : one));
   }
 }
 
@@ -87,8 +87,8 @@ function sameSettings(settings: readonly SweepSetting[]): readonly string[] {
   const firstByConfig = new Map<string, SweepSetting>();
   return settings.flatMap((setting) => {
     const { config, name } = setting;
-    const reads = languageModelOf(config.model) !== undefined;
-    const text = JSON.stringify(reads ? config : { ...config, memory: null, prompts: null });
+    const usesModel = languageModelOf(config.model) !== undefined;
+    const text = JSON.stringify(usesModel ? config : { ...config, memory: null, prompts: null });
     const sameSetting = firstByConfig.get(text);
     if (sameSetting === undefined) {
       firstByConfig.set(text, setting);

@@ -33,9 +33,9 @@ function plotOf(chart: Chart, hidden: Hidden, width: number, view: Extent | unde
   const yEnds = yRange({ chart, hidden }, xEnds);
   const yTicks = ticksOf(chart.y, yEnds, bottom - top, 40);
   const lastTickLength = axisText(chart.x, Math.round(chart.at.at(-1) ?? 0)).length;
-  const edges = (width > 600 ? 14 : 7) * edgeMarks(chart).length;
+  const edgeWidth = (width > 600 ? 14 : 7) * edgeMarks(chart).length;
   const left = 18 + 7 * yTicks.reduce((most, [, text]) => Math.max(most, text.length), 2);
-  const right = Math.max(left + 1, width - Math.max(3.5 * lastTickLength + 4, 16 + edges));
+  const right = Math.max(left + 1, width - Math.max(3.5 * lastTickLength + 4, 16 + edgeWidth));
   return {
     ...{ chart, hidden, width, height, left, right, top, bottom, yTicks },
     xTicks: ticksOf(chart.x, xEnds, right - left, 60 + 4 * lastTickLength),
@@ -155,8 +155,8 @@ function markPaths({ bottom, chart, hidden, left, right, width, x, y }: Plot): C
   const shown = chart.marks?.filter(({ label }) => !hidden.has(label));
   return shown?.map(({ color, draw, marks }) => {
     const path = marks.map((mark) => {
-      const edge = right + 6 + ((edges.indexOf(mark) + 0.5) / edges.length) * (width - 12 - right);
-      const at = mark.x === undefined ? edge : x(mark.x);
+      const edgeX = right + 6 + ((edges.indexOf(mark) + 0.5) / edges.length) * (width - 12 - right);
+      const at = mark.x === undefined ? edgeX : x(mark.x);
       if (mark.x !== undefined && (at < left - 1 || at > right + 1)) return '';
       if (draw === 'cross') return `M${at - 3.5} ${bottom - 11.5}l7 7m0-7l-7 7`;
       const interval = mark.interval ? `M${at} ${y(mark.interval[0])}V${y(mark.interval[1])}` : '';

@@ -26,7 +26,7 @@ function formatPlain(value: number, digits = 6): string {
   return Number(value.toPrecision(digits)).toExponential().replace('+', '').replaceAll('-', '−');
 }
 
-const texts: Readonly<Record<NonNullable<Axis['kind']>, (value: number) => string>> = {
+const formatters: Readonly<Record<NonNullable<Axis['kind']>, (value: number) => string>> = {
   number: formatPlain,
   whole: (value) => formatPlain(value, 9),
   compact: formatCompact,
@@ -36,7 +36,7 @@ const texts: Readonly<Record<NonNullable<Axis['kind']>, (value: number) => strin
   duration: formatDuration,
 };
 
-export const axisText = ({ kind = 'number' }: Axis, value: number): string => texts[kind](value);
+export const axisText = ({ kind = 'number' }: Axis, value: number): string => formatters[kind](value);
 
 /**
  * Returns round ticks with their labels. If the axis has no `kind`, labels have enough digits to tell them apart.

@@ -61,13 +61,13 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
       const entry = evaluations.find((one) => one.candidate === candidate);
       const ownCalls = calls.filter((call) => call.candidate === candidate);
       const name = iteration === 0 ? 'warm-up policy' : `iteration ${iteration}, candidate`;
-      const origin = ownCalls.some((call) => stageOf(call) !== 'proposal') ? ' (revised)' : '';
+      const revisionNote = ownCalls.some((call) => stageOf(call) !== 'proposal') ? ' (revised)' : '';
       const asText = distinctFormat([entry?.score, ...(entry?.returns ?? [])]);
       const score =
         entry === undefined
           ? 'not evaluated'
           : `mean return ${asText(entry.score)} over ${plural(entry.returns.length, 'episode')} (${entry.returns.map(asText).join(', ')})`;
-      const title = styleText('bold', `${name} ${candidate + 1}${origin}: ${score}`);
+      const title = styleText('bold', `${name} ${candidate + 1}${revisionNote}: ${score}`);
       return [title, ...ownCalls.flatMap(callText), ...programText(entry, ownCalls)].join('\n');
     })
     .join('\n\n');
@@ -86,11 +86,11 @@ const indent = (text: string) => safeText(text).replaceAll(/^/gm, '  ');
 function callTitle(call: CallRecord): string {
   const { attempt, member, outcome } = call;
   const stage = stageOf(call);
-  const which = attempt === 0 ? 'first attempt' : `correction ${attempt}`;
-  const who = [stage === 'proposal' ? undefined : stage, member]
+  const attemptText = attempt === 0 ? 'first attempt' : `correction ${attempt}`;
+  const proposerTexts = [stage === 'proposal' ? undefined : stage, member]
     .filter((name) => name !== undefined)
     .map((name) => `${safeLine(name)}, `);
-  const ask = `${who.join('')}${which}`;
-  if (outcome.kind === 'accepted') return `${ask}: accepted`;
-  return `${ask}: ${safeLine(outcomeText(outcome))}`;
+  const callName = `${proposerTexts.join('')}${attemptText}`;
+  if (outcome.kind === 'accepted') return `${callName}: accepted`;
+  return `${callName}: ${safeLine(outcomeText(outcome))}`;
 }

@@ -79,13 +79,13 @@ function bestPolicy(data: RunData, labels: TaskLabels, proposals: readonly Logge
   const observed = bestEntry(data.entries);
   const best = confirmed ?? observed;
   if (best === undefined) return html`<p class="empty">No evaluations.</p>`;
-  const why =
+  const reasonText =
     confirmed === null
       ? `highest observed mean return (${formatReturn(observed?.score)}), not confirmed`
       : `best on fresh episodes (confirmed mean return ${formatReturn(confirmed.mean)})`;
   const { vector, view } = policyOf(best, data, labels);
   const by = memberAt(proposals, best);
-  return html`<p>From ${placeName(best, data.config)}${by === undefined ? '' : ` (${by})`}: ${why}.</p>
+  return html`<p>From ${placeName(best, data.config)}${by === undefined ? '' : ` (${by})`}: ${reasonText}.</p>
 <div class="side-by-side">
 ${view}
 ${confirmationTable(data.manifest.confirmations, data.config)}

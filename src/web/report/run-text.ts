@@ -60,7 +60,7 @@ export function runFigures(run: OpenedRun, { top, cwd }: TextOptions): RunFigure
   const { path, manifest, family, recorded } = run;
   const { calls, entries, events } = recorded;
   const proposals = loggedProposals(recorded);
-  const memberOf = new Map(proposals.map(({ entry, member }) => [entry, member]));
+  const memberByEntry = new Map(proposals.map(({ entry, member }) => [entry, member]));
   const members = memberFigures(proposals);
   const revisions = revisionFigures(events, calls);
   const kinds = proposals.flatMap(({ attempts }) =>
@@ -83,7 +83,7 @@ export function runFigures(run: OpenedRun, { top, cwd }: TextOptions): RunFigure
     seed: manifest.seed,
     top: bestEntries(entries, top).map((entry) => {
       const { iteration, candidate, score, parameters, program } = entry;
-      const by = entry.by ?? memberOf.get(entry);
+      const by = entry.by ?? memberByEntry.get(entry);
       const weights = projectedWeights(family.description, parameters);
       return {
         iteration,

@@ -111,12 +111,12 @@ function headline({ facts, metrics }: ShownTraining): Content {
   const losses = metrics.flatMap(({ kind, loss, reward }) =>
     kind === 'step' && loss !== undefined && reward === undefined ? [loss] : [],
   );
-  const validating = metrics.reduce(
+  const validationSeconds = metrics.reduce(
     (sum, metric) =>
       sum + (metric.kind === 'validation' || metric.kind === 'evaluation' ? metric.seconds : 0),
     0,
   );
-  const memory = largest(metrics.flatMap(({ rssBytes }) => (typeof rssBytes === 'number' ? rssBytes : [])));
+  const maxRss = largest(metrics.flatMap(({ rssBytes }) => (typeof rssBytes === 'number' ? rssBytes : [])));
   const margin = best?.margin ? ` ± ${formatNumber(best.margin, 2)}` : '';
   return html`<dl class="headline main">
 ${
@@ -135,8 +135,8 @@ ${losses.length > 0 && tile('Training loss', trainingLoss(losses).toFixed(4), ht
 ${tile(unit === 'step' ? 'Steps' : 'Updates', formatCount(steps.done), `of ${formatCount(steps.of)}`)}
 ${episodes !== null && tile('Episodes', formatCompact(episodes), 'played in training')}
 ${tokens !== null && tile('Tokens', formatCompact(tokens), episodes === null ? 'read in training' : 'sampled')}
-${tile('Time', formatDuration(1000 * seconds), validating > 0 && `${formatDuration(1000 * validating)} of it in evaluations`)}
-${memory > 0 && Number.isFinite(memory) && tile('Memory', formatBytes(memory), 'peak')}
+${tile('Time', formatDuration(1000 * seconds), validationSeconds > 0 && `${formatDuration(1000 * validationSeconds)} of it in evaluations`)}
+${maxRss > 0 && Number.isFinite(maxRss) && tile('Memory', formatBytes(maxRss), 'peak')}
 </dl>`;
 }
 
@@ -147,7 +147,7 @@ function wordsFor({ about, facts, metrics }: ShownTraining): TrainingLabels {
   return {
     unit: facts.unit,
     measured: `held-out ${quantity}`,
-    rewards: isProposer ? 'Reward of proposals in training' : 'Return in training',
+    rewardTitle: isProposer ? 'Reward of proposals in training' : 'Return in training',
     ...(typeof limit === 'number' && { maxGradientNorm: limit }),
   };
 }
@@ -163,7 +163,7 @@ function chartsOf(training: ShownTraining): Content {
 
 /** Lists the failure, a changed dataset, and each distinct alarm once, even if several sessions raised it. */
 function alarmViews({ about, facts }: ShownTraining): readonly Content[] {
-  const raised = [
+  const shownAlarms = [
     ...facts.alarms.map(({ hint, message, step }) => ({
       ...{ message, hint },
       when: step === 0 ? '' : `${capitalize(facts.unit)} ${formatCount(step)}: `,
@@ -176,7 +176,7 @@ function alarmViews({ about, facts }: ShownTraining): readonly Content[] {
       when: '',
     },
   ].filter((one) => one !== false);
-  const distinct = new Map(raised.map((one) => [one.message, one]));
+  const distinct = new Map(shownAlarms.map((one) => [one.message, one]));
   return [...distinct.values()].map(
     ({ hint, message, when }) =>
       html`${when}${message}${hint !== null && html`<br /><span class="muted">${hint}</span>`}`,

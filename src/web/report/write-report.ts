@@ -4,7 +4,7 @@ import { replaceFile } from '../../base/files/files.js';
 import { readOwnText } from '../../base/files/regular-file.js';
 import { html } from '../../base/text/html.js';
 import { distinctFormat, plural } from '../../base/text/numbers.js';
-import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../../experiment/animations.js';
+import { drawCompactSvg, drawEpisode, isDrawnFromConfig, openDrawable } from '../../experiment/animations.js';
 import type { PolicyFamily } from '../../policies/policy.js';
 import { ProgramFault } from '../../policies/program/program.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
@@ -48,15 +48,15 @@ export function namedPolicies(
   entries: readonly BufferEntry[],
   manifest: OpenedRun['manifest'],
 ): ReadonlyMap<BufferEntry, string> {
-  const names = new Map<BufferEntry, string>();
+  const nameByEntry = new Map<BufferEntry, string>();
   const notable = notablePolicies(entries, manifest);
-  if (notable === undefined) return names;
+  if (notable === undefined) return nameByEntry;
   for (const name of ['best', 'worst', 'first'] as const) {
-    const earlier = names.get(notable[name]);
+    const earlier = nameByEntry.get(notable[name]);
     const title = `${name[0]!.toUpperCase()}${name.slice(1)}`;
-    names.set(notable[name], earlier === undefined ? title : `${earlier} and ${name}`);
+    nameByEntry.set(notable[name], earlier === undefined ? title : `${earlier} and ${name}`);
   }
-  return names;
+  return nameByEntry;
 }
 
 async function animationsOf(
@@ -75,14 +75,14 @@ async function animationsOf(
     return [...names].flatMap(([entry, name]): ShownAnimation | readonly [] => {
       try {
         const draw = (maxFrames: number) => drawEpisode(setting, entry, choice, maxFrames);
-        const { replay, recorded = replay.return, svg } = drawBounded(draw, animationWidth);
+        const { replay, recorded = replay.return, svg } = drawCompactSvg(draw, animationWidth);
         const place = placeName(entry, config);
         const asText = distinctFormat([replay.return, recorded, entry.score]);
-        const outcome = `return ${asText(replay.return)} in ${plural(replay.length, 'step')}`;
+        const outcomeText = `return ${asText(replay.return)} in ${plural(replay.length, 'step')}`;
         return {
           picture: { svg },
-          alt: `Animation of the ${name.toLowerCase()} policy, ${place}: ${outcome}`,
-          caption: html`<b>${name}</b>, ${place}: ${outcome}; mean return of the evaluation: ${asText(entry.score)}.${recorded !== replay.return && html` <span class="warn-text">The evaluation recorded ${asText(recorded)} for this episode; the environment or policyloop may have changed since.</span>`}`,
+          alt: `Animation of the ${name.toLowerCase()} policy, ${place}: ${outcomeText}`,
+          caption: html`<b>${name}</b>, ${place}: ${outcomeText}; mean return of the evaluation: ${asText(entry.score)}.${recorded !== replay.return && html` <span class="warn-text">The evaluation recorded ${asText(recorded)} for this episode; the environment or policyloop may have changed since.</span>`}`,
         };
       } catch (error) {
         return ignoreUndrawable(error) ?? [];

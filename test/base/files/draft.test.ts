@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { isIncomplete, isTaken, writeWhole } from '../../../src/base/files/draft.js';
+import { isIncomplete, isTaken, writeAtomic } from '../../../src/base/files/draft.js';
 import { built } from '../../support/built.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 
@@ -21,12 +21,12 @@ function cutOff(output: string, lines: string): void {
 }
 
 const writeSecond = (output: string) =>
-  writeWhole(output, (draft) => {
+  writeAtomic(output, (draft) => {
     mkdirSync(draft);
     writeFileSync(join(draft, 'a'), 'second');
   });
 
-describe('writeWhole', () => {
+describe('writeAtomic', () => {
   it.each([
     [
       'it is killed midway',
@@ -89,14 +89,14 @@ describe('writeWhole', () => {
       writeFileSync(draft, 'half');
       throw new Error('full');
     };
-    expect(() => writeWhole(join(folder, 'a'), fail)).toThrow('full');
-    await expect(writeWhole(join(folder, 'b'), async (draft) => fail(draft))).rejects.toThrow('full');
+    expect(() => writeAtomic(join(folder, 'a'), fail)).toThrow('full');
+    await expect(writeAtomic(join(folder, 'b'), async (draft) => fail(draft))).rejects.toThrow('full');
     expect(readdirSync(folder)).toEqual([]);
   });
 
   it('rejects a device, and a name that is too long', () => {
-    expect(() => writeWhole('/dev/null', () => undefined)).toThrow(/is a device/);
+    expect(() => writeAtomic('/dev/null', () => undefined)).toThrow(/is a device/);
     const long = join(temporaryDirectory(), 'é'.repeat(130));
-    expect(() => writeWhole(long, () => undefined)).toThrow(/260 bytes is too long/);
+    expect(() => writeAtomic(long, () => undefined)).toThrow(/260 bytes is too long/);
   });
 });

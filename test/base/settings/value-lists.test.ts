@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { rejectLists, splitItems, valuesOf } from '../../../src/base/settings/value-lists.js';
+import { rejectLists, splitItems, parseValues } from '../../../src/base/settings/value-lists.js';
 
 /** Values as a user may write them: plain words and numbers, quoted texts, JSON. */
 const plain = fc.oneof(
@@ -41,15 +41,15 @@ it('splitItems never splits inside brackets, braces or quotes', () => {
       }
       const quoted = JSON.stringify(items.join(','));
       expect(splitItems(quoted)).toEqual([quoted]);
-      expect(valuesOf(quoted, 'key')).toBeUndefined();
+      expect(parseValues(quoted, 'key')).toBeUndefined();
     }),
   );
 });
 
-it('valuesOf splits a JSON list into items that parse to the original values', () => {
+it('parseValues splits a JSON list into items that parse to the original values', () => {
   fc.assert(
     fc.property(fc.array(json, { minLength: 2, maxLength: 5 }), (items) => {
-      const values = valuesOf(items.join(', '), 'key');
+      const values = parseValues(items.join(', '), 'key');
       expect(values).toMatchObject({ kind: 'list' });
       const read = values?.kind === 'list' ? values.items.map((text) => parse(text) as unknown) : [];
       expect(read).toEqual(items.map((text) => parse(text) as unknown));
@@ -71,21 +71,21 @@ it.each([
   // In braces, a colon without a space separates only after a quoted key.
   [`{a:'0,"'}",0},1`, [`{a:'0,"'}",0}`, '1']],
   [`{"a":'}'},1`, [`{"a":'}'}`, '1']],
-])('valuesOf parses %s as a list', (text, items) => {
-  expect(valuesOf(text, 'key')).toEqual({ kind: 'list', items });
+])('parseValues parses %s as a list', (text, items) => {
+  expect(parseValues(text, 'key')).toEqual({ kind: 'list', items });
 });
 
 it.each(['0.5', '[1,2]', '{a: 1, b: 2}', '"1..3"', '../runs/a', 'a..b', '[1..3]', "'a,b'", '[1,2'])(
-  "valuesOf doesn't parse %s as a list",
+  "parseValues doesn't parse %s as a list",
   (text) => {
-    expect(valuesOf(text, 'key')).toBeUndefined();
+    expect(parseValues(text, 'key')).toBeUndefined();
     expect(() => rejectLists([`key=${text}`])).not.toThrow();
   },
 );
 
-it('valuesOf parses uniform and loguniform ranges', () => {
-  expect(valuesOf('uniform(-1,2.5)', 'key')).toEqual({ kind: 'uniform', low: -1, high: 2.5 });
-  expect(valuesOf('loguniform(1e-4, 0.01)', 'key')).toEqual({ kind: 'loguniform', low: 1e-4, high: 0.01 });
+it('parseValues parses uniform and loguniform ranges', () => {
+  expect(parseValues('uniform(-1,2.5)', 'key')).toEqual({ kind: 'uniform', low: -1, high: 2.5 });
+  expect(parseValues('loguniform(1e-4, 0.01)', 'key')).toEqual({ kind: 'loguniform', low: 1e-4, high: 0.01 });
 });
 
 it.each([
@@ -95,8 +95,8 @@ it.each([
   ['uniform(1)', /uniform takes two numbers/],
   ['uniform(2,1)', /the lower first/],
   ['loguniform(0,1)', /above 0/],
-])('valuesOf rejects %s', (text, message) => {
-  expect(() => valuesOf(text, 'key')).toThrow(message);
+])('parseValues rejects %s', (text, message) => {
+  expect(() => parseValues(text, 'key')).toThrow(message);
 });
 
 it.each([

@@ -49,10 +49,10 @@ describe('progress without a terminal', () => {
     expect(noted.filter((line) => line.includes('loss'))).toHaveLength(2);
   });
 
-  it('prints one line per update with lineEvery: 0', () => {
+  it('prints one line per update with lineSeconds: 0', () => {
     const { context, noted } = recorded();
     const progress = createProgress({}, context);
-    progress.begin({ label: 'written', total: 3e6, lineEvery: 0, amount: formatBytes });
+    progress.begin({ label: 'written', total: 3e6, lineSeconds: 0, formatAmount: formatBytes });
     progress.update(1e6);
     progress.update(2e6);
     expect(noted).toEqual(['written 1 MB/3 MB', 'written 2 MB/3 MB']);

@@ -1,7 +1,7 @@
 /** A command line in this process: the command is found, its arguments are read, and what it prints is kept. */
 import yargs from 'yargs';
 import type { CommandContext } from '../../../src/base/context.js';
-import { separateOverrides } from '../../../src/base/overrides-apart.js';
+import { moveOverridesFirst } from '../../../src/base/overrides-apart.js';
 import { declaredOptions, findCommand, takesOverrides } from '../../../src/commands.js';
 import { recordingContext } from '../../support/experiments.js';
 
@@ -26,7 +26,7 @@ export async function commandLine(
       throw error ?? new Error(message);
     })
     .parseAsync(
-      takesOverrides(named) ? separateOverrides(own, await declaredOptions(named)) : own,
+      takesOverrides(named) ? moveOverridesFirst(own, await declaredOptions(named)) : own,
     );
   return { ...recorded, code };
 }

@@ -59,7 +59,7 @@ describe("MuJoCo's memory", () => {
       model.handle.narena = usual;
       const random = createGenerator(4);
       for (let fall = 0; fall < 40; fall++) {
-        const pose = Array.from({ length: model.positions }, () => random.uniform(-0.1, 0.1));
+        const pose = Array.from({ length: model.positionCount }, () => random.uniform(-0.1, 0.1));
         pose[1] = name === 'half_cheetah' ? -0.65 : 0;
         pose[2] = (Math.PI / 2) * random.choice([-1, 1]);
         for (const simulation of [small, large]) simulation.start(({ qpos }) => qpos.set(pose));

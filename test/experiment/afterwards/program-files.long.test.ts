@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
-import { programFile, programIn } from '../../../src/experiment/programs/program-file.js';
+import { programModule, programIn } from '../../../src/experiment/programs/program-file.js';
 import { policyFor, programsOf } from '../../../src/policies/policy.js';
 import { openProgramPolicies } from '../../../src/policies/program-policies.js';
 import { readShownRun } from '../../../src/runs/open-run.js';
@@ -47,12 +47,12 @@ describe('show --program', () => {
 it("a printed program can't access the host, even if it is imported", async () => {
   const looks = 'typeof process + typeof globalThis + typeof require + typeof Function + typeof fetch';
   const program = `const act = ([load]) => load ? import('node:fs') : ${looks};`;
-  writeFileSync(at('printed.mjs'), programFile(program, 'm\nx', cartPole));
+  writeFileSync(at('printed.mjs'), programModule(program, 'm\nx', cartPole));
   const { act } = await import(/* @vite-ignore */ at('printed.mjs'));
   expect(act([0])).toBe('undefined'.repeat(5));
   expect(() => act([1])).toThrow(TypeError);
   const shadowing = 'let a, { self } = {}; { const process = 1; }';
-  expect(programFile(shadowing, 'm', cartPole)).toMatch(/var (?!.*self).*process/);
+  expect(programModule(shadowing, 'm', cartPole)).toMatch(/var (?!.*self).*process/);
 });
 
 it('a printed program acts on plain arrays as in its run, without further arguments', async () => {
@@ -64,7 +64,7 @@ function act(o, memory, { damping, k }) {
   const family = openProgramPolicies(cartPole);
   await family.prepare!();
   const policy = policyFor(family.build(programsOf(family)!.add(source)), 0);
-  writeFileSync(at('named.mjs'), programFile(source.replace('function', 'export $&'), 'm', cartPole));
+  writeFileSync(at('named.mjs'), programModule(source.replace('function', 'export $&'), 'm', cartPole));
   const { act, constants } = await import(/* @vite-ignore */ at('named.mjs'));
   expect(constants).toEqual({ damping: 0.3, k: 2 });
   const seen = Array.from({ length: 40 }, (_, i) => [0, 0, Math.sin(i), 5 * Math.cos(2 * i)]);

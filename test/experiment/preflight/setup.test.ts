@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { execute } from '../../../src/commands/check.js';
-import { checkSetup, nodeVersion } from '../../../src/experiment/preflight/setup.js';
+import { checkSetup, nodeFinding } from '../../../src/experiment/preflight/setup.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 
 const args = { configs: undefined, offline: true, strict: false, json: false };
@@ -24,8 +24,8 @@ it('check without a config describes the setup, and exits with 0 although option
 });
 
 it("an old Node, a folder that isn't writable and a wrong Python are errors with hints", async () => {
-  expect(nodeVersion('20.18.9')).toMatchObject({ level: 'error', hint: expect.stringContaining('20.19') });
-  expect(nodeVersion('22.0.0')).toMatchObject({ level: 'ok' });
+  expect(nodeFinding('20.18.9')).toMatchObject({ level: 'error', hint: expect.stringContaining('20.19') });
+  expect(nodeFinding('22.0.0')).toMatchObject({ level: 'ok' });
   const cwd = temporaryDirectory();
   const env = { ...process.env, POLICYLOOP_PYTHON: join(cwd, 'no-python') };
   const findings = await checkSetup({ cwd, env }, true);

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { checkKind } from '../../../finetune/rl/kinds/kinds.js';
+import { checkConfigByKind } from '../../../finetune/rl/kinds/kinds.js';
 import { execute as checkCommand } from '../../../src/commands/check.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { tinyConfig } from '../rl/tiny-learning.js';
@@ -31,7 +31,7 @@ async function check(configs: readonly string[], offline = false) {
   writeFileSync(join(folder, 'no-dataset.yaml'), 'model: package:models/tiny-improver\nepochs: 2\n');
   const { context, printed } = recordingContext(folder);
   const args = { configs: [...configs], offline, strict: false, json: true };
-  const code = await checkCommand(args, context, checkKind);
+  const code = await checkCommand(args, context, checkConfigByKind);
   const { configs: checked } = JSON.parse(printed.at(-1)!) as {
     configs: readonly { findings: readonly { level: string; field: string; message: string }[] }[];
   };

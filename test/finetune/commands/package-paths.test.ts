@@ -58,7 +58,7 @@ describe('a package: path', () => {
 
   it('works with finetune evaluate and train', async () => {
     const arms = openArms(names.model, names.adapter, [], cwd);
-    expect(arms[1]).toMatchObject({ local: { adapter: join(installed.root, 'models/adapter') } });
+    expect(arms[1]).toMatchObject({ paths: { adapter: join(installed.root, 'models/adapter') } });
     writeFileSync(out('tune.yaml'), `model: ${names.model}\ndataset: d\n`);
     expect(loadTrainConfig(out('tune.yaml')).model).toBe(join(installed.root, 'models/base'));
     expect(loadTrainConfig(out('tune.yaml'), [`model=${names.model}`]).model).toContain(installed.root);

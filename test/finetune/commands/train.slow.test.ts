@@ -176,7 +176,7 @@ describe('finetune train', () => {
     expect((await train(config)).code).toBe(0);
     const arms = openArms(undefined, path('over-gguf'), [], place);
     const [base, tuned] = arms;
-    expect(base).toMatchObject({ label: 'base.gguf', local: { model: path('base.gguf') } });
+    expect(base).toMatchObject({ label: 'base.gguf', paths: { model: path('base.gguf') } });
     expect(tuned!.lineage!.base.hash).toBe(base!.hash);
     expect(openArms('base.gguf', path('over-gguf', 'adapter'), [], place)[0]).toEqual(base);
     expect(() => openArms('none.gguf', path('over-gguf'), [], place)).toThrow(/there is no such/);

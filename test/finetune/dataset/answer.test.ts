@@ -39,8 +39,8 @@ const anyReason = fc.oneof(
   ),
 );
 
-const reasonFirst: AnswerForm = { notation: 'json', whole: true, reason: 'first' };
-const bare: AnswerForm = { notation: 'json', whole: true, reason: 'none' };
+const reasonFirst: AnswerForm = { notation: 'json', isStrict: true, reason: 'first' };
+const bare: AnswerForm = { notation: 'json', isStrict: true, reason: 'none' };
 
 describe('a completion', () => {
   it.each([freeForm, reasonFirst, bare])(

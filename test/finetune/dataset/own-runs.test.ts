@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { execute } from '../../../finetune/commands/dataset.js';
 import { buildDataset, type DatasetOptions } from '../../../finetune/dataset/dataset.js';
-import { weighted } from '../../../finetune/dataset/recipes.js';
+import { weightedExamples } from '../../../finetune/dataset/recipes.js';
 import { fitPrompts } from '../../../finetune/dataset/shorten.js';
 import { readSourceRun } from '../../../finetune/dataset/source-run.js';
 import { packageRoot } from '../../../src/base/package.js';
@@ -108,12 +108,12 @@ describe('a dataset of your own runs', () => {
 describe('prompts that are longer than the context', () => {
   it('show fewer evaluations, as with a smaller memory.tokens', async () => {
     const run = await readSourceRun(runs[0]!.path, 'own');
-    const lengths = weighted(run).map(
+    const lengths = weightedExamples(run).map(
       ({ completion, prompt }) => promptTokens(prompt) + estimateTokens(completion),
     );
     const context = lengths.at(-1)! - 60;
     const fitted = fitPrompts(run, context);
-    const examples = weighted(fitted);
+    const examples = weightedExamples(fitted);
     expect(examples).toHaveLength(lengths.length);
     for (const { completion, lineage, prompt } of examples) {
       expect(promptTokens(prompt) + estimateTokens(completion)).toBeLessThanOrEqual(context);

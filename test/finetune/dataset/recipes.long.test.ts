@@ -5,9 +5,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Example } from '../../../finetune/dataset/example.js';
 import {
   advantageWeights,
-  improvement,
-  preference,
-  weighted as unweighted,
+  improvementExamples,
+  preferenceExamples,
+  weightedExamples as unweighted,
   weightByTask,
 } from '../../../finetune/dataset/recipes.js';
 import { readSourceRun, type SourceRun } from '../../../finetune/dataset/source-run.js';
@@ -38,9 +38,9 @@ beforeAll(async () => {
 });
 
 const every = (run: SourceRun): readonly Example[] => [
-  ...improvement(run),
+  ...improvementExamples(run),
   ...weighted(run),
-  ...preference(run),
+  ...preferenceExamples(run),
 ];
 
 describe('lineage', () => {
@@ -76,7 +76,7 @@ describe('lineage', () => {
     for (const run of [groups, table, alone]) {
       const entries = evaluationsOf(run.path);
       const calls = callsOf(run.path);
-      for (const { prompt, lineage } of [...improvement(run), ...weighted(run), ...preference(run)]) {
+      for (const { prompt, lineage } of [...improvementExamples(run), ...weighted(run), ...preferenceExamples(run)]) {
         const before = entries.filter(({ iteration }) => iteration < lineage.promptIteration);
         expect(lineage.incumbent).toBe(Math.max(...before.map(({ score }) => score)));
         expect(lineage.history).toBe(before.length);
@@ -92,7 +92,7 @@ describe('lineage', () => {
 
   it('of the example run matches the snapshot', async () => {
     const run = await readSourceRun(exampleRun, 'buffers/example-cartpole');
-    const rows = [...improvement(run), ...preference(run).slice(0, 3), ...weighted(run).slice(0, 5)].map(
+    const rows = [...improvementExamples(run), ...preferenceExamples(run).slice(0, 3), ...weighted(run).slice(0, 5)].map(
       ({ prompt: _, ...rest }) => rest,
     );
     await expect(`${JSON.stringify(rows, null, 1)}\n`).toMatchFileSnapshot(
@@ -110,7 +110,7 @@ describe('the improvement recipe', () => {
           source === 'proposal' &&
           entries.every((other) => other.iteration >= iteration || other.score < score),
       );
-      const found = improvement(run).map(({ lineage }) => [lineage.iteration, lineage.candidate]);
+      const found = improvementExamples(run).map(({ lineage }) => [lineage.iteration, lineage.candidate]);
       expect(found).toEqual(improved.map(({ iteration, candidate }) => [iteration, candidate]));
       expect(found.length).toBeGreaterThan(0);
     }
@@ -118,13 +118,13 @@ describe('the improvement recipe', () => {
 
   it('keeps the stated reason', async () => {
     const run = await playedSource({}, { model: seededModel() });
-    for (const { completion } of improvement(run))
+    for (const { completion } of improvementExamples(run))
       expect(completion).toMatch(/^params.*\nA step from the best\.$/);
   });
 
   it('skips an iteration without earlier evaluations', async () => {
     const run = await playedSource({ warmup: 0, iterations: 3 });
-    expect(improvement(run).every(({ lineage }) => lineage.promptIteration > 1)).toBe(true);
+    expect(improvementExamples(run).every(({ lineage }) => lineage.promptIteration > 1)).toBe(true);
     expect(weighted(run)).toHaveLength(2);
   });
 
@@ -138,7 +138,7 @@ describe('the improvement recipe', () => {
 
   it('ignores proposals of an unfinished iteration', async () => {
     const path = await played({ iterations: 4 });
-    const before = improvement(await readSourceRun(path, 'a'));
+    const before = improvementExamples(await readSourceRun(path, 'a'));
     const last = evaluationsOf(path).at(-1)!;
     appendFileSync(
       join(path, 'evaluations.jsonl'),
@@ -146,13 +146,13 @@ describe('the improvement recipe', () => {
     );
     const call = callsOf(path).at(-1)!;
     appendFileSync(join(path, 'calls.jsonl'), `${JSON.stringify({ ...call, iteration: 5 })}\n`);
-    expect(improvement(await readSourceRun(path, 'a'))).toEqual(before);
+    expect(improvementExamples(await readSourceRun(path, 'a'))).toEqual(before);
   });
 });
 
 describe('the improvement recipe with winners', () => {
   it("keeps an iteration's best candidates that beat the incumbent, with the same prompt", () => {
-    const found = improvement(groups, 2);
+    const found = improvementExamples(groups, 2);
     for (const { lineage, prompt } of found) {
       const same = found.filter((other) => other.lineage.iteration === lineage.iteration);
       for (const other of same) expect(other.prompt).toBe(prompt);
@@ -162,8 +162,8 @@ describe('the improvement recipe with winners', () => {
         .toSorted((a, b) => b - a);
       expect(same.map((other) => other.lineage.score)).toEqual(better.slice(0, 2));
     }
-    expect(found.length).toBeGreaterThan(improvement(groups, 1).length);
-    expect(new Set(improvement(groups, 3).map(answerOf))).toEqual(new Set(improvement(groups).map(answerOf)));
+    expect(found.length).toBeGreaterThan(improvementExamples(groups, 1).length);
+    expect(new Set(improvementExamples(groups, 3).map(answerOf))).toEqual(new Set(improvementExamples(groups).map(answerOf)));
   });
 });
 
@@ -198,7 +198,7 @@ describe('the weighted recipe', () => {
 describe('the preference recipe', () => {
   it('pairs the winner of a group with each candidate that scored lower', () => {
     const entries = evaluationsOf(groups.path);
-    const found = preference(groups);
+    const found = preferenceExamples(groups);
     for (let iteration = 1; iteration <= 8; iteration++) {
       const group = entries.filter((entry) => entry.iteration === iteration);
       const best = Math.max(...group.map(({ score }) => score));
@@ -210,7 +210,7 @@ describe('the preference recipe', () => {
   });
 
   it('pairs a single candidate with the next proposal, and the prompt shows neither', () => {
-    const found = preference(alone);
+    const found = preferenceExamples(alone);
     expect(found.length).toBeGreaterThan(4);
     for (const { lineage, chosen, rejected, prompt } of found) {
       expect(lineage.score).toBeGreaterThan(lineage.rejected!.score);
@@ -240,7 +240,7 @@ describe('the preference recipe', () => {
       callsOf(run.path)
         .findLast((call) => call.iteration === iteration && call.candidate === candidate)!
         .completion!.text.includes('step');
-    const found = preference(run);
+    const found = preferenceExamples(run);
     for (const { chosen, rejected, lineage } of found) {
       const both = [lineage, lineage.rejected!].every(({ iteration, candidate }) =>
         stated(iteration, candidate),

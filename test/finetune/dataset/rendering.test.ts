@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { endOfReply, renderExample } from '../../../finetune/dataset/read-dataset.js';
+import { replyEndId, renderExample } from '../../../finetune/dataset/read-dataset.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { loadEngine } from '../../../src/models/local/generation/engine.js';
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
@@ -9,7 +9,7 @@ import { readReferenceTraining, trainingTexts } from '../reference-training.js';
 describe.each(referenceModels)('%s', (name) => {
   const directory = referenceDirectory(name);
   const tokenizer = openTokenizer(directory);
-  const end = endOfReply(directory, readDecoderConfig(directory), tokenizer);
+  const end = replyEndId(directory, readDecoderConfig(directory), tokenizer);
 
   it('renders the same token ids as Transformers', () => {
     const rendered = trainingTexts(name).map(({ user, assistant }) =>
@@ -54,5 +54,5 @@ it('a model without an end token gives an error that names the model setting', (
   const directory = referenceDirectory('qwen2-tied-bf16-sharded');
   const tokenizer = { ...openTokenizer(directory), eosTokens: [] };
   const config = { ...readDecoderConfig(directory), eosTokens: [] };
-  expect(() => endOfReply('no-such-directory', config, tokenizer)).toThrow(/\bmodel: neither the tokenizer/);
+  expect(() => replyEndId('no-such-directory', config, tokenizer)).toThrow(/\bmodel: neither the tokenizer/);
 });

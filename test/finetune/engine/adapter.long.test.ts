@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { makeBatch } from '../../../finetune/engine/batch.js';
 import { initialAdapter, writeAdapter } from '../../../finetune/engine/first-values.js';
 import { adamWStep, zeroMoments } from '../../../finetune/engine/optimisers.js';
-import { type LoraSettings, type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
+import { type LoraSettings, type TrainableSpec, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { mergeAdapter } from '../../../finetune/export/merged/merge.js';
 import { sftInputs } from '../../../finetune/train/objectives/supervised.js';
 import { singleFamilies } from '../../../finetune/train/packing.js';
@@ -33,7 +33,7 @@ describe.each(referenceModels)('%s', (name) => {
   const trained = path.join(folder, name);
 
   it("12 AdamW steps give PEFT's losses and adapter", async () => {
-    const trainable: Trainable = { kind: 'adapter', lora: reference.lora, base: openWeights(directory) };
+    const trainable: TrainableSpec = { kind: 'adapter', lora: reference.lora, base: openWeights(directory) };
     const parameters = startOf(directory, config, trainable);
     const moments = parameters.map(zeroMoments);
     const session = await openSft(config, trainable, 'float32');
@@ -100,7 +100,7 @@ describe.skipIf(!hasPeft)('PEFT (needs Python with torch, transformers and peft:
     rankStabilized: true,
     modules: ['q_proj', 'v_proj', 'down_proj'],
   };
-  const trainable: Trainable = { kind: 'adapter', lora, base: openWeights(model) };
+  const trainable: TrainableSpec = { kind: 'adapter', lora, base: openWeights(model) };
   const random = createGenerator(11);
   const parameters = initialAdapter(trainedParameters(readDecoderConfig(model), trainable), 1).map(
     ({ values, ...one }) => ({ ...one, values: values.map((value) => value + random.normal(0, 0.1)) }),

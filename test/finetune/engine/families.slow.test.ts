@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { makeBatch } from '../../../finetune/engine/batch.js';
-import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
+import { type TrainableSpec, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { sftInputs } from '../../../finetune/train/objectives/supervised.js';
 import { singleFamilies } from '../../../finetune/train/packing.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
@@ -15,7 +15,7 @@ import {
 import { relativeDistance } from '../reference-training.js';
 import { gradientsIn, openSft, startOf } from './peft.js';
 
-function adapterOf(name: string): Trainable {
+function adapterOf(name: string): TrainableSpec {
   const { rank, alpha, modules } = readFamily(name).training;
   const lora = { rank, alpha, modules, dropout: 0, rankStabilized: false };
   return { kind: 'adapter', lora, base: openWeights(familyDirectory(name)) };

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { makeBatch } from '../../../finetune/engine/batch.js';
-import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
+import { type TrainableSpec, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession } from '../../../finetune/engine/training-session.js';
 import { sft, sftInputs } from '../../../finetune/train/objectives/supervised.js';
@@ -28,7 +28,7 @@ test.each(['Q4_1', 'Q6_K', 'Q5_K', 'Q2_K'])('%s gradients match those of float32
   const step = async (model: string, change: (built: BuiltGraph) => BuiltGraph) => {
     const base = openWeights(model);
     const quantized = packedWeights(model, config, base, 'none');
-    const trainable: Trainable = { kind: 'adapter', lora, base, quantized };
+    const trainable: TrainableSpec = { kind: 'adapter', lora, base, quantized };
     const graph = buildTrainingGraph({
       config,
       trainable,

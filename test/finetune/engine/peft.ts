@@ -1,6 +1,6 @@
 /** What PEFT starts from and ends with, and sessions that are compared with it. */
 import path from 'node:path';
-import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
+import { type TrainableSpec, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
 import { sft } from '../../../finetune/train/objectives/supervised.js';
@@ -10,7 +10,7 @@ import type { DecoderConfig } from '../../../src/models/local/weights/decoder-co
 import { readSafetensors } from '../../../src/models/local/weights/safetensors.js';
 import { adapterValues, values } from '../reference-training.js';
 
-export function openSft(config: DecoderConfig, trainable: Trainable, precision: Precision, threads = 1) {
+export function openSft(config: DecoderConfig, trainable: TrainableSpec, precision: Precision, threads = 1) {
   const graph = buildTrainingGraph({ config, trainable, objective: sft, precision, purpose: 'train' });
   return openTrainingSession(graph, { device: 'cpu', threads, optimize: precision === 'float32' });
 }
@@ -19,7 +19,7 @@ export function openSft(config: DecoderConfig, trainable: Trainable, precision: 
 export function startOf(
   directory: string,
   config: DecoderConfig,
-  trainable: Trainable,
+  trainable: TrainableSpec,
   precision: Precision = 'float32',
 ): Parameter[] {
   const start = adapterValues(path.join(directory, 'adapter-start'));

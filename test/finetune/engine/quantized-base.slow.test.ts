@@ -6,7 +6,7 @@ import { makeBatch, type TokenExample } from '../../../finetune/engine/batch.js'
 import { initialAdapter, writeAdapter } from '../../../finetune/engine/first-values.js';
 import { int8Weights } from '../../../finetune/engine/int8-weights.js';
 import { tensorOf, writeSafetensors } from '../../../finetune/engine/safetensors-writer.js';
-import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
+import { type TrainableSpec, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession } from '../../../finetune/engine/training-session.js';
 import { sft, sftInputs } from '../../../finetune/train/objectives/supervised.js';
@@ -142,7 +142,7 @@ describe.each(['int4', 'int8', 'int4-block128'] as const)('a base model in %s', 
   const quantized = packedWeights(directory, config, openWeights(directory), quantization)!;
   const { examples } = readReferenceTraining('llama-untied-fp32');
   const batch = makeBatch(singleFamilies(examples), sftInputs(examples));
-  const step = async (base: Trainable, change: (built: BuiltGraph) => BuiltGraph = (built) => built) => {
+  const step = async (base: TrainableSpec, change: (built: BuiltGraph) => BuiltGraph = (built) => built) => {
     const graph = buildTrainingGraph({
       config,
       trainable: base,
@@ -155,7 +155,7 @@ describe.each(['int4', 'int8', 'int4-block128'] as const)('a base model in %s', 
     await session.close();
     return result;
   };
-  const trainable: Trainable = { kind: 'adapter', lora, base: openWeights(directory), quantized };
+  const trainable: TrainableSpec = { kind: 'adapter', lora, base: openWeights(directory), quantized };
 
   it('has the same loss and gradients as its dequantised weights', async () => {
     const dense = await step({ kind: 'adapter', lora, base: dequantizedBase(directory, quantized) });
@@ -208,9 +208,9 @@ describe.each(['int4', 'int8', 'int4-block128'] as const)('a base model in %s', 
       ids: one.input_ids!.values as Int32Array,
       rows: 1,
       position: 0,
-      prompt: new KeyValueCache(shape),
-      own: new KeyValueCache(shape),
-      logitsOf: [...one.selected!.values],
+      promptCache: new KeyValueCache(shape),
+      ownCache: new KeyValueCache(shape),
+      logitIndices: [...one.selected!.values],
     });
     const found = [...one.targets!.values].map((target, row) => {
       const own = logits.slice(row * config.vocabulary, (row + 1) * config.vocabulary);

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { makeBatch, type TokenExample } from '../../../finetune/engine/batch.js';
-import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
+import { type TrainableSpec, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import type { Parameter } from '../../../finetune/engine/training-session.js';
 import { sft, sftInputs } from '../../../finetune/train/objectives/supervised.js';
@@ -18,7 +18,7 @@ describe.each(referenceModels)('%s', (name) => {
   const directory = referenceDirectory(name);
   const config = readDecoderConfig(directory);
   const reference = readReferenceTraining(name);
-  const trainable: Trainable = { kind: 'adapter', lora: reference.lora, base: openWeights(directory) };
+  const trainable: TrainableSpec = { kind: 'adapter', lora: reference.lora, base: openWeights(directory) };
   const batch = makeBatch(singleFamilies(reference.examples), sftInputs(reference.examples));
   const expected = gradientsIn(path.join(directory, 'gradients-step0.safetensors'));
 
@@ -36,7 +36,7 @@ describe.each(referenceModels)('%s', (name) => {
 });
 
 /** Gradients of some random elements of every parameter against central differences. */
-async function gradientError(config: DecoderConfig, trainable: Trainable, examples: readonly TokenExample[]) {
+async function gradientError(config: DecoderConfig, trainable: TrainableSpec, examples: readonly TokenExample[]) {
   const random = createGenerator(3);
   const parameters = trainedParameters(config, trainable).map(
     ({ name, shape }): Parameter => ({
@@ -81,7 +81,7 @@ describe('gradients of whole decoders match central differences in float64', () 
   it('with dropout and rank-stabilised scaling', async () => {
     const directory = referenceDirectory('qwen3-fp32');
     const lora = { ...readReferenceTraining('qwen3-fp32').lora, dropout: 0.3, rankStabilized: true };
-    const trainable: Trainable = { kind: 'adapter', lora, base: openWeights(directory) };
+    const trainable: TrainableSpec = { kind: 'adapter', lora, base: openWeights(directory) };
     expect(await gradientError(readDecoderConfig(directory), trainable, examples)).toBeLessThan(1e-6);
   });
 });
@@ -91,7 +91,7 @@ describe('dropout', () => {
   const config = readDecoderConfig(directory);
   const openWith = async (dropout: number) => {
     const lora = { ...readReferenceTraining('llama-untied-fp32').lora, dropout };
-    const trainable: Trainable = { kind: 'adapter', lora, base: openWeights(directory) };
+    const trainable: TrainableSpec = { kind: 'adapter', lora, base: openWeights(directory) };
     const session = await openSft(config, trainable, 'float32');
     const parameters = startOf(directory, config, trainable);
     return {

@@ -2,7 +2,7 @@ import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { makeBatch } from '../../../finetune/engine/batch.js';
-import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
+import { type TrainableSpec, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
 import { sft, sftInputs } from '../../../finetune/train/objectives/supervised.js';
@@ -50,7 +50,7 @@ describe.skipIf(!usable.includes('webgpu'))(
           base,
           ...(quantized && { quantized }),
         } as const;
-        const trainable: Trainable = method === 'all' ? { kind: 'all' } : lora;
+        const trainable: TrainableSpec = method === 'all' ? { kind: 'all' } : lora;
         const start = adapterValues(path.join(referenceDirectory(name), 'adapter-start'));
         const wave = (size: number) => Float32Array.from({ length: size }, (_, i) => 0.05 * Math.sin(7 * i));
         const parameters = trainedParameters(config, trainable).map(

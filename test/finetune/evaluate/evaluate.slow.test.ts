@@ -5,7 +5,7 @@ import { execute as evaluateCommand } from '../../../finetune/commands/evaluate.
 import { trainingLineage, writeLineage } from '../../../finetune/dataset/lineage.js';
 import { initialAdapter, writeAdapter } from '../../../finetune/engine/first-values.js';
 import { trainedParameters } from '../../../finetune/engine/trainable.js';
-import { findTrainedOn, openArms } from '../../../finetune/evaluate/arms.js';
+import { trainingEnvironments, openArms } from '../../../finetune/evaluate/arms.js';
 import type { Evaluation } from '../../../finetune/evaluate/evaluation.js';
 import type { CommandContext } from '../../../src/base/context.js';
 import { UserError } from '../../../src/base/errors.js';
@@ -383,7 +383,7 @@ describe('a trained adapter', () => {
   it('leaves the training environments unknown if the dataset was changed afterwards', () => {
     const adapter = training('changed', ['CartPole-v1'], true);
     const arms = openArms(undefined, adapter, [], place);
-    expect(findTrainedOn(arms[1]!, undefined)).toMatchObject({
+    expect(trainingEnvironments(arms[1]!, undefined)).toMatchObject({
       kind: 'unknown',
       reason: expect.stringContaining('manifest'),
     });

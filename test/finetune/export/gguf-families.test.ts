@@ -18,7 +18,7 @@ function written(name: string, change: Partial<DecoderConfig> = {}): string {
   const config = { ...readDecoderConfig(directory), ...change };
   const file = path.join(temporaryDirectory(), `${name}.gguf`);
   const sources = { model: directory, config, weights: openWeights(directory), changes: new Map() };
-  const tensors = fileTensors({ ...sources, type: 'F32', rounding: createRoundingMeter() });
+  const tensors = fileTensors({ ...sources, type: 'F32', roundingMeter: createRoundingMeter() });
   const metadata = [
     ['general.architecture', ggufValue.string(ggufArchitecture(config))] as const,
     ...architectureKeys(config, tensors),

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { SampledReply } from '../../../finetune/engine/sampler.js';
 import { assignCredit, returnsOf } from '../../../finetune/rl/credit.js';
 import { type Episode, episodeOf } from '../../../finetune/rl/learning/episode.js';
-import { updateStatistics } from '../../../finetune/rl/online.js';
+import { episodeStatistics } from '../../../finetune/rl/online.js';
 import { objectiveSchema } from '../../../finetune/train/objectives/settings.js';
 import type { Game } from '../../../src/agents/player.js';
 
@@ -192,7 +192,7 @@ describe('the assignment of rewards to turns', () => {
 
 describe('the figures of an update', () => {
   const returnsIn = (...groups: readonly (readonly number[])[]) =>
-    updateStatistics(
+    episodeStatistics(
       groups.map((group) => group.map(() => episode)),
       groups,
     );

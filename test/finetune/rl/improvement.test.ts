@@ -3,7 +3,7 @@ import { initialState } from '../../../finetune/engine/checkpoint.js';
 import { type ImprovementSessions, improve } from '../../../finetune/rl/improvement.js';
 import { type LearningSettings, learningSettings } from '../../../finetune/rl/learning/settings.js';
 import { policyObjective } from '../../../finetune/train/objectives/policy.js';
-import type { Sampled } from '../../../finetune/train/objectives/sampled.js';
+import type { RlExample } from '../../../finetune/train/objectives/sampled.js';
 import { objectiveSchema } from '../../../finetune/train/objectives/settings.js';
 
 const objective = objectiveSchema.parse({
@@ -18,7 +18,7 @@ const settings = (more: Partial<LearningSettings>): LearningSettings => ({
 });
 const sequences = Array.from(
   { length: 9 },
-  (_, i): Sampled => ({ promptIds: [100 + i], completionIds: [i], advantages: 1, samplerLogp: [-1] }),
+  (_, i): RlExample => ({ promptIds: [100 + i], completionIds: [i], advantages: 1, samplerLogp: [-1] }),
 );
 
 /** The targets and entropy weights of each step. */

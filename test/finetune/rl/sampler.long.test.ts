@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { type OpenedLearning, openLearning, planLearning } from '../../../finetune/rl/assemble.js';
-import { readBefore } from '../../../finetune/rl/improvement.js';
+import { computeOldValues } from '../../../finetune/rl/improvement.js';
 import { episodeOf, type SampledSequence, wasChosen } from '../../../finetune/rl/learning/episode.js';
 import type { DecoderSession } from '../../../src/models/local/engine/runtime.js';
 import { largest } from '../../../src/statistics/descriptive.js';
@@ -26,7 +26,7 @@ vi.mock('../../../src/models/local/engine/runtime.js', async (original) => {
 /** Largest difference between the sampler's and the training graph's log-probabilities of trained tokens. */
 async function mismatch(learning: OpenedLearning, sequences: readonly SampledSequence[]): Promise<number> {
   const { parameters, reference, sessions, settings } = learning;
-  const read = await readBefore(sessions, parameters, sequences, reference, settings);
+  const read = await computeOldValues(sessions, parameters, sequences, reference, settings);
   return largest(
     sequences.flatMap((sequence) => {
       const { oldLogp, samplerLogp, trained } = read(sequence);
@@ -106,7 +106,7 @@ describe('the sampler', () => {
         Array.from({ length: 64 }, (_, seed) => ({
           system: '',
           before: [],
-          whole: true,
+          isComplete: true,
           message: `turn ${seed % 3}`,
           seed,
           choices,

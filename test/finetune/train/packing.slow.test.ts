@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { familyLength, makeBatch, type TokenExample } from '../../../finetune/engine/batch.js';
-import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
+import { type TrainableSpec, trainedParameters } from '../../../finetune/engine/trainable.js';
 import type { Parameter } from '../../../finetune/engine/training-session.js';
 import { sftInputs } from '../../../finetune/train/objectives/supervised.js';
 import { joinExamples, layOut, type Part, packings, paddedLength } from '../../../finetune/train/packing.js';
@@ -114,7 +114,7 @@ describe('packing', () => {
 
 async function sumOverParts(
   config: DecoderConfig,
-  trainable: Trainable,
+  trainable: TrainableSpec,
   precision: Precision,
   layouts: readonly (readonly Part[])[],
 ) {
@@ -151,7 +151,7 @@ async function sumOverParts(
 describe.each(referenceModels)('packed batches of %s', (name) => {
   const directory = referenceDirectory(name);
   const config = readDecoderConfig(directory);
-  const adapter: Trainable = {
+  const adapter: TrainableSpec = {
     kind: 'adapter',
     lora: { ...readReferenceTraining(name).lora, dropout: 0 },
     base: openWeights(directory),

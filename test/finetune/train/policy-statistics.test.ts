@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Sampled } from '../../../finetune/train/objectives/sampled.js';
+import type { RlExample } from '../../../finetune/train/objectives/sampled.js';
 import { objectiveSchema } from '../../../finetune/train/objectives/settings.js';
 import { policyStatistics } from '../../../finetune/train/policy-statistics.js';
 
-const example: Sampled = {
+const example: RlExample = {
   promptIds: [1],
   completionIds: [2, 3, 4, 5],
   trained: [true, true, false, true],

@@ -46,9 +46,9 @@ for (const name of referenceModels) {
             ids: all.map(() => id),
             rows,
             position: prompt.length + own.length,
-            prompt,
-            own,
-            logitsOf: all,
+            promptCache: prompt,
+            ownCache: own,
+            logitIndices: all,
           });
           own.append(output.entries, 5);
           logits = output.logits;
@@ -69,9 +69,9 @@ test('the logits of all positions equal those of each prefix by itself', async (
       ids,
       rows: 1,
       position: 0,
-      prompt: new KeyValueCache(shape),
-      own: new KeyValueCache(shape),
-      logitsOf: ids.map((_, i) => i),
+      promptCache: new KeyValueCache(shape),
+      ownCache: new KeyValueCache(shape),
+      logitIndices: ids.map((_, i) => i),
     });
     for (let length = 1; length <= ids.length; length++) {
       const [prompt, own] = [new KeyValueCache(shape), new KeyValueCache(shape)];

@@ -19,11 +19,11 @@ export async function prefill(
       ids: part,
       rows: 1,
       position: start,
-      prompt: cache,
-      own,
+      promptCache: cache,
+      ownCache: own,
       states,
       ...(sequenceTokens !== undefined && { sequenceTokens }),
-      logitsOf: last ? [part.length - 1] : [],
+      logitIndices: last ? [part.length - 1] : [],
     });
     cache.append(output.entries);
     states = output.states;

@@ -7,7 +7,7 @@ import {
   writeAnswer,
 } from '../../../src/prompting/notation/grammar.js';
 
-const bare = { notation: 'json', whole: true, reason: 'none' };
+const bare = { notation: 'json', isStrict: true, reason: 'none' };
 
 test.each([
   [undefined, { set: 'semantic' }, freeForm],
@@ -35,7 +35,7 @@ test.each([
 
 test('the labels of a grammar, each followed by a value, and its closing text equal the written answer', () => {
   const spec = { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
-  for (const form of [freeForm, { ...freeForm, whole: true }, bare as typeof freeForm]) {
+  for (const form of [freeForm, { ...freeForm, isStrict: true }, bare as typeof freeForm]) {
     const { closing = '', labels } = answerGrammar(spec, form);
     const text = `${labels.map((label, i) => `${label}${i}.5`).join('')}${closing}`;
     expect(text).toBe(writeAnswer([0.5, 1.5, 2.5], spec, form));

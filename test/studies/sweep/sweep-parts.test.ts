@@ -49,7 +49,7 @@ describe('settings', () => {
   it('apply an override within a section after the section itself, in whatever order they are given', () => {
     const overrides = (...texts: readonly string[]) => {
       const swept = parseSweep(undefined, texts);
-      return overridesOf(settingsOf(section({ method: 'grid' }), swept.keys)[0]!, swept.fixed);
+      return overridesOf(settingsOf(section({ method: 'grid' }), swept.keys)[0]!, swept.fixedOverrides);
     };
     const given = overrides('model.sigma=3', 'warmup=2', 'model={a: 1},{a: 2}');
     expect(given).toEqual(['warmup=2', 'model={a: 1}', 'model.sigma=3']);
@@ -90,7 +90,7 @@ describe('settings', () => {
     });
     const swept = parseSweep(how, ['model.temperature=', 'memory.best=4,8']);
     expect(swept.seeds).toEqual([1, 2, 3, 4]);
-    expect(swept.fixed).toEqual(['model.temperature=', 'warmup=5']);
+    expect(swept.fixedOverrides).toEqual(['model.temperature=', 'warmup=5']);
     expect(swept.keys.map(({ key }) => key)).toEqual(['target', 'model.name', 'memory.best']);
     const [first] = settingsOf(how, swept.keys);
     expect(overridesOf(first!, [])).toEqual(['target=', 'model.name=a:b', 'memory.best=4']);

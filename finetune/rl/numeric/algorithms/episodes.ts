@@ -13,7 +13,7 @@ import type { NumericPolicy } from '../network/policy.js';
 
 export interface NumericEpisode {
   /** Observation before each step, not normalized. */
-  readonly raw: readonly Row[];
+  readonly rawObservations: readonly Row[];
   /** The same observations, normalized. */
   readonly observations: readonly Row[];
   readonly actions: readonly Float64Array[];
@@ -38,11 +38,11 @@ export interface EpisodeStart {
   readonly actionSeed: number | undefined;
 }
 
-interface Episode {
+interface Rollout {
   readonly environment: Environment;
   readonly index: number;
   readonly random: RandomGenerator | undefined;
-  readonly raw: Row[];
+  readonly rawObservations: Row[];
   readonly observations: Row[];
   readonly actions: Float64Array[];
   readonly rewards: number[];
@@ -59,25 +59,25 @@ export async function playEpisodes(
   next: (index: number, steps: number) => EpisodeStart | undefined,
 ): Promise<readonly NumericEpisode[]> {
   const finished: NumericEpisode[] = [];
-  const see = (row: Row) => normalize(actor.moments, row);
-  let started = 0;
+  const rescale = (row: Row) => normalize(actor.moments, row);
+  let nextIndex = 0;
   let steps = 0;
-  const begin = (environment: Environment): Episode[] => {
-    const start = next(started, steps);
+  const begin = (environment: Environment): Rollout[] => {
+    const start = next(nextIndex, steps);
     if (start === undefined) return [];
     const { seed, actionSeed } = start;
     const random = actionSeed === undefined ? undefined : createGenerator(actionSeed);
     const raw = rowOf(environment.reset(seed), environment.observationSpace);
     const columns = { actions: [], rewards: [] };
-    return [{ environment, index: started++, random, raw: [raw], observations: [see(raw)], ...columns }];
+    return [{ environment, index: nextIndex++, random, rawObservations: [raw], observations: [rescale(raw)], ...columns }];
   };
   let running = environments.flatMap(begin);
   while (running.length > 0) {
     const actions = await chooseActions(actor, running);
-    const continuing: Episode[] = [];
+    const continuing: Rollout[] = [];
     const freeEnvironments: Environment[] = [];
     for (const [i, episode] of running.entries()) {
-      const { environment, raw, observations } = episode;
+      const { environment, rawObservations, observations } = episode;
       const step = environment.step(actor.policy.head.toAction(actions[i]!));
       steps++;
       episode.actions.push(actions[i]!);
@@ -85,11 +85,11 @@ export async function playEpisodes(
       const row = rowOf(step.observation, environment.observationSpace);
       if (step.terminated || step.truncated) {
         const { random: _random, environment: _environment, index, ...columns } = episode;
-        finished[index] = { ...columns, lastObservation: see(row), terminated: step.terminated };
+        finished[index] = { ...columns, lastObservation: rescale(row), terminated: step.terminated };
         freeEnvironments.push(environment);
       } else {
-        raw.push(row);
-        observations.push(see(row));
+        rawObservations.push(row);
+        observations.push(rescale(row));
         continuing.push(episode);
       }
     }
@@ -98,7 +98,7 @@ export async function playEpisodes(
   return finished;
 }
 
-async function chooseActions({ policy, theta }: Actor, running: readonly Episode[]): Promise<Float64Array[]> {
+async function chooseActions({ policy, theta }: Actor, running: readonly Rollout[]): Promise<Float64Array[]> {
   const { head } = policy;
   const latest = running.map(({ observations }) => observations.at(-1)!);
   const { outputs, own } = await policy.distributions(theta, latest);

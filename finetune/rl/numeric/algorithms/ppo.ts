@@ -5,7 +5,7 @@ import { mean } from '../../../../src/statistics/descriptive.js';
 import { adamWStep, type Moments } from '../../../engine/optimisers.js';
 import { clipFactor } from '../../../engine/training-session.js';
 import type { NumericNetwork } from '../network/network.js';
-import type { HeadSlope, NumericPolicy } from '../network/policy.js';
+import type { HeadVector, NumericPolicy } from '../network/policy.js';
 import { type NumericBatch, valueLoss } from './values.js';
 
 export interface PpoSettings {
@@ -44,7 +44,7 @@ export interface PpoLoss {
 }
 
 /** Some steps of a batch, with their actions' log-probabilities under the policy that played them. */
-export interface PpoPart extends NumericBatch {
+export interface PpoMinibatch extends NumericBatch {
   readonly logProbabilities: Float64Array;
 }
 
@@ -57,7 +57,7 @@ interface Networks {
 export async function ppoLoss(
   { policy, value }: Networks,
   state: Pick<PpoState, 'theta' | 'valueTheta'>,
-  part: PpoPart,
+  part: PpoMinibatch,
   settings: PpoSettings,
 ): Promise<PpoLoss> {
   const { head } = policy;
@@ -80,20 +80,20 @@ export async function ppoLoss(
     -settings.entropy,
     head.slopeOfEntropy(distributions),
   );
-  const fit = await valueLoss(value, state.valueTheta, part, settings.valueClip);
+  const valueResult = await valueLoss(value, state.valueTheta, part, settings.valueClip);
   return {
     policyLoss,
     entropy,
     kl,
     clipShare,
-    valueLoss: fit.loss,
-    loss: policyLoss + settings.valueFactor * fit.loss - settings.entropy * entropy,
+    valueLoss: valueResult.loss,
+    loss: policyLoss + settings.valueFactor * valueResult.loss - settings.entropy * entropy,
     gradient: await policy.backward(state.theta, part.observations, slope),
-    valueGradient: fit.gradient.map((one) => settings.valueFactor * one),
+    valueGradient: valueResult.gradient.map((one) => settings.valueFactor * one),
   };
 }
 
-function addScaled(a: HeadSlope, factor: number, b: HeadSlope): HeadSlope {
+function addScaled(a: HeadVector, factor: number, b: HeadVector): HeadVector {
   const sum = (x: Float64Array, y: Float64Array) => x.map((one, i) => one + factor * y[i]!);
   return { outputs: sum(a.outputs, b.outputs), own: sum(a.own, b.own) };
 }
@@ -153,7 +153,7 @@ export async function ppoUpdate(
   };
 }
 
-function selectSteps(part: PpoPart, places: readonly number[], width: number): PpoPart {
+function selectSteps(part: PpoMinibatch, places: readonly number[], width: number): PpoMinibatch {
   const select = (of: Float64Array) => Float64Array.from(places, (n) => of[n]!);
   return {
     observations: places.map((n) => part.observations[n]!),

@@ -80,8 +80,8 @@ function surrogateOf(
   before: Float64Array,
   after: Distributions,
 ): number {
-  const logs = head.logProbabilities(after, actions);
-  return logs.reduce((sum, log, n) => sum + Math.exp(log - before[n]!) * advantages[n]!, 0) / logs.length;
+  const logProbs = head.logProbabilities(after, actions);
+  return logProbs.reduce((sum, log, n) => sum + Math.exp(log - before[n]!) * advantages[n]!, 0) / logProbs.length;
 }
 
 export function policyGradient(
@@ -103,12 +103,12 @@ export async function trpoUpdate(
   const { maxKl, damping, conjugateGradientSteps } = settings;
   const { head } = policy;
   const before = await policy.distributions(theta, batch.observations);
-  const logs = head.logProbabilities(before, batch.actions);
+  const logProbs = head.logProbabilities(before, batch.actions);
   const gradient = await policyGradient(policy, theta, batch, before);
   const product = fisherProduct(policy, theta, batch, before, damping);
   const direction = await conjugateGradient(product, gradient, conjugateGradientSteps);
   const curvature = 0.5 * dot(direction, await product(direction));
-  const start = surrogateOf(batch, policy, logs, before);
+  const start = surrogateOf(batch, policy, logProbs, before);
   const unchanged = {
     theta,
     gain: 0,
@@ -124,7 +124,7 @@ export async function trpoUpdate(
     const share = 0.5 ** backtracks;
     const candidate = axpy(theta, share * fullStep, direction);
     const after = await policy.distributions(candidate, batch.observations);
-    const gain = surrogateOf(batch, policy, logs, after) - start;
+    const gain = surrogateOf(batch, policy, logProbs, after) - start;
     const kl = head.divergence(before, after);
     if (gain > 0 && gain > minGainShare * share * expectedGain && kl <= klTolerance * maxKl)
       return { ...unchanged, theta: candidate, gain, kl, entropy: head.entropy(after), backtracks };

@@ -55,8 +55,8 @@ export async function makeNumericBatch(
 
 function standardize(values: Float64Array): Float64Array {
   const center = values.reduce((sum, value) => sum + value, 0) / values.length;
-  const squares = values.reduce((sum, value) => sum + (value - center) ** 2, 0);
-  const deviation = Math.sqrt(squares / Math.max(1, values.length - 1));
+  const squareSum = values.reduce((sum, value) => sum + (value - center) ** 2, 0);
+  const deviation = Math.sqrt(squareSum / Math.max(1, values.length - 1));
   return values.map((value) => (value - center) / (deviation + 1e-8));
 }
 
@@ -70,14 +70,14 @@ export async function fitByLbfgs(
   const { x, value } = await minimize(
     async (tried) => {
       const errors = (await network.forward(tried, observations)).map((v, i) => v - targets[i]!);
-      const slope = await network.vectorJacobian(
+      const lossGradient = await network.vectorJacobian(
         tried,
         observations,
         errors.map((error) => (2 * error) / errors.length),
       );
       return {
         value: dot(errors, errors) / errors.length + l2 * dot(tried, tried),
-        gradient: slope.map((part, i) => part + 2 * l2 * tried[i]!),
+        gradient: lossGradient.map((part, i) => part + 2 * l2 * tried[i]!),
       };
     },
     theta,
@@ -96,16 +96,16 @@ export async function valueLoss(
   { observations, targets, values }: Pick<NumericBatch, 'observations' | 'targets' | 'values'>,
   clip: number | undefined,
 ): Promise<{ readonly loss: number; readonly gradient: Float64Array }> {
-  const now = await network.forward(theta, observations);
+  const predictions = await network.forward(theta, observations);
   let sum = 0;
-  const slope = now.map((value, i) => {
+  const outputGradient = predictions.map((value, i) => {
     const error = value - targets[i]!;
     const oldValue = values[i]!;
     const change = clip === undefined ? value - oldValue : Math.min(clip, Math.max(-clip, value - oldValue));
     const clippedError = oldValue + change - targets[i]!;
     const isClipped = clip !== undefined && clippedError * clippedError > error * error;
     sum += isClipped ? clippedError * clippedError : error * error;
-    return isClipped && change !== value - oldValue ? 0 : error / now.length;
+    return isClipped && change !== value - oldValue ? 0 : error / predictions.length;
   });
-  return { loss: sum / (2 * now.length), gradient: await network.vectorJacobian(theta, observations, slope) };
+  return { loss: sum / (2 * predictions.length), gradient: await network.vectorJacobian(theta, observations, outputGradient) };
 }

@@ -130,16 +130,16 @@ function buildNetwork(definition: NetworkDefinition, purpose: Purpose) {
     return g.build(purpose);
   }
   const u = g.input('u', precision, ['B', outputs]);
-  const slopes = gradients(g, dot(g, u, y), [...inputs.values()], precision);
+  const gradientByName = gradients(g, dot(g, u, y), [...inputs.values()], precision);
   if (purpose === 'vectorJacobian') {
     for (const { name, shape } of parameters) {
-      const gradient = slopes.get(name);
+      const gradient = gradientByName.get(name);
       if (gradient !== undefined) g.output(`grad.${name}`, gradient, precision, shape);
     }
     return g.build(purpose);
   }
   const parts = parameters.flatMap(({ name, shape }) => {
-    const gradient = slopes.get(name);
+    const gradient = gradientByName.get(name);
     const direction = g.input(`v.${name}`, precision, shape);
     return gradient === undefined ? [] : [dot(g, gradient, direction)];
   });

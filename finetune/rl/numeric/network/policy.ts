@@ -12,29 +12,29 @@ export interface NumericPolicy {
   readonly size: number;
   distributions(theta: Float64Array, rows: readonly Row[]): Promise<Distributions>;
   /** Gradient with respect to θ of a function whose gradient with respect to the distributions is `slope`. */
-  backward(theta: Float64Array, rows: readonly Row[], slope: HeadSlope): Promise<Float64Array>;
+  backward(theta: Float64Array, rows: readonly Row[], slope: HeadVector): Promise<Float64Array>;
   /** First-order change of the distributions when θ changes by `direction`. */
-  change(theta: Float64Array, rows: readonly Row[], direction: Float64Array): Promise<HeadSlope>;
+  change(theta: Float64Array, rows: readonly Row[], direction: Float64Array): Promise<HeadVector>;
   close(): Promise<void>;
 }
 
 export function createNumericPolicy(network: NumericNetwork, head: Head): NumericPolicy {
-  const ownOf = (theta: Float64Array) => theta.slice(network.size);
-  const networkOf = (theta: Float64Array) => theta.subarray(0, network.size);
+  const headPart = (theta: Float64Array) => theta.slice(network.size);
+  const networkPart = (theta: Float64Array) => theta.subarray(0, network.size);
   return {
     head,
     size: network.size + head.initial.length,
     distributions: async (theta, rows) => ({
-      outputs: await network.forward(networkOf(theta), rows),
-      own: ownOf(theta),
+      outputs: await network.forward(networkPart(theta), rows),
+      own: headPart(theta),
     }),
     async backward(theta, rows, { outputs, own }) {
-      const gradient = await network.vectorJacobian(networkOf(theta), rows, outputs);
+      const gradient = await network.vectorJacobian(networkPart(theta), rows, outputs);
       return Float64Array.from([...gradient, ...own]);
     },
     change: async (theta, rows, direction) => ({
-      outputs: await network.jacobianVector(networkOf(theta), rows, networkOf(direction)),
-      own: ownOf(direction),
+      outputs: await network.jacobianVector(networkPart(theta), rows, networkPart(direction)),
+      own: headPart(direction),
     }),
     close: () => network.close(),
   };
@@ -62,13 +62,13 @@ export function createHead({ id, actionSpace }: EnvironmentSpec): Head {
 }
 
 /** A change of the outputs [N × outputs] and of the head's own parameters, or a gradient with respect to them. */
-export interface HeadSlope {
+export interface HeadVector {
   readonly outputs: Float64Array;
   readonly own: Float64Array;
 }
 
 /** Outputs [N × outputs] and own parameters of N distributions. */
-export type Distributions = HeadSlope;
+export type Distributions = HeadVector;
 
 /** A family of distributions over actions. `actions` has [N × width] numbers; means are over the N rows. */
 interface Head {
@@ -82,13 +82,13 @@ interface Head {
   /** log π(a|s): [N] */
   logProbabilities(of: Distributions, actions: Float64Array): Float64Array;
   /** Gradient of Σ weights·log π(a|s). */
-  slopeOfLogProbabilities(of: Distributions, actions: Float64Array, weights: Float64Array): HeadSlope;
+  slopeOfLogProbabilities(of: Distributions, actions: Float64Array, weights: Float64Array): HeadVector;
   entropy(of: Distributions): number;
-  slopeOfEntropy(of: Distributions): HeadSlope;
+  slopeOfEntropy(of: Distributions): HeadVector;
   /** Mean of KL(before ‖ after) in nats. */
   divergence(before: Distributions, after: Distributions): number;
   /** Multiplies a change by the Hessian of the divergence at `after` = `before`. */
-  fisher(of: Distributions, change: HeadSlope): HeadSlope;
+  fisher(of: Distributions, change: HeadVector): HeadVector;
 }
 
 /** A softmax over discrete actions. The outputs are logits; an action is represented by its index. */
@@ -104,8 +104,8 @@ function categoricalHead(actions: number, firstAction: number): Head {
     mode: ({ outputs }) => Float64Array.of(firstLargest([...outputs.subarray(0, actions)])),
     toAction: ([place]) => place! + firstAction,
     logProbabilities(of, chosen) {
-      const logs = logSoftmax(of.outputs, actions);
-      return chosen.map((place, n) => logs[n * actions + place]!);
+      const logProbs = logSoftmax(of.outputs, actions);
+      return chosen.map((place, n) => logProbs[n * actions + place]!);
     },
     slopeOfLogProbabilities({ outputs }, chosen, weights) {
       const slope = expEach(logSoftmax(outputs, actions));
@@ -116,24 +116,24 @@ function categoricalHead(actions: number, firstAction: number): Head {
       return { outputs: slope, own: emptyVector() };
     },
     entropy(of) {
-      const logs = logSoftmax(of.outputs, actions);
-      return -logs.reduce((sum, log) => sum + Math.exp(log) * log, 0) / count(of);
+      const logProbs = logSoftmax(of.outputs, actions);
+      return -logProbs.reduce((sum, log) => sum + Math.exp(log) * log, 0) / count(of);
     },
     slopeOfEntropy(of) {
-      const logs = logSoftmax(of.outputs, actions);
-      const slope = new Float64Array(logs.length);
-      for (let from = 0; from < logs.length; from += actions) {
+      const logProbs = logSoftmax(of.outputs, actions);
+      const slope = new Float64Array(logProbs.length);
+      for (let from = 0; from < logProbs.length; from += actions) {
         let mean = 0;
-        for (let i = from; i < from + actions; i++) mean += Math.exp(logs[i]!) * logs[i]!;
+        for (let i = from; i < from + actions; i++) mean += Math.exp(logProbs[i]!) * logProbs[i]!;
         for (let i = from; i < from + actions; i++)
-          slope[i] = (Math.exp(logs[i]!) * (mean - logs[i]!)) / count(of);
+          slope[i] = (Math.exp(logProbs[i]!) * (mean - logProbs[i]!)) / count(of);
       }
       return { outputs: slope, own: emptyVector() };
     },
     divergence(before, after) {
-      const logs0 = logSoftmax(before.outputs, actions);
-      const logs1 = logSoftmax(after.outputs, actions);
-      const sum = logs0.reduce((total, log, i) => total + Math.exp(log) * (log - logs1[i]!), 0);
+      const logProbs0 = logSoftmax(before.outputs, actions);
+      const logProbs1 = logSoftmax(after.outputs, actions);
+      const sum = logProbs0.reduce((total, log, i) => total + Math.exp(log) * (log - logProbs1[i]!), 0);
       return sum / count(before);
     },
     fisher(of, change) {
@@ -153,16 +153,16 @@ function categoricalHead(actions: number, firstAction: number): Head {
 const expEach = (logs: Float64Array) => logs.map(Math.exp);
 
 function logSoftmax(logits: Float64Array, width: number): Float64Array {
-  const logs = new Float64Array(logits.length);
+  const logProbs = new Float64Array(logits.length);
   for (let from = 0; from < logits.length; from += width) {
     let largest = Number.NEGATIVE_INFINITY;
     for (let i = from; i < from + width; i++) largest = Math.max(largest, logits[i]!);
     let sum = 0;
     for (let i = from; i < from + width; i++) sum += Math.exp(logits[i]! - largest);
     const normalizer = largest + Math.log(sum);
-    for (let i = from; i < from + width; i++) logs[i] = logits[i]! - normalizer;
+    for (let i = from; i < from + width; i++) logProbs[i] = logits[i]! - normalizer;
   }
-  return logs;
+  return logProbs;
 }
 
 const logRootTau = 0.5 * Math.log(2 * Math.PI);

@@ -100,9 +100,9 @@ export const drawDecisionProcess: Draw = (random) => {
     return walk.ends(state) ? fall : pays ? 0 : -1;
   };
   const task = new TabularTask({
-    states,
-    actions,
-    initial: startDistribution(walk.start, states),
+    stateCount: states,
+    actionCount: actions,
+    startProbabilities: startDistribution(walk.start, states),
     outcomes: (state, action) =>
       walk.moves(state, action).map((move) => ({
         ...move,
@@ -178,9 +178,9 @@ export const drawGrid: Draw = (random) => {
   const fall = pays ? (chance(random, 0.3) ? -random.uniform(0, 1) : 0) : -logUniform(random, 5, 100);
   const [stepReward, goalReward] = pays ? [0, 1] : [-1, chance(random, 0.5) ? -1 : 0];
   const task = new TabularTask({
-    states,
-    actions: 4,
-    initial: startDistribution(map.start, states),
+    stateCount: states,
+    actionCount: 4,
+    startProbabilities: startDistribution(map.start, states),
     outcomes: (state, action) =>
       walk.moves(state, action).map(({ probability, state: next }) => {
         const outcome = { probability, state: next, terminated: next === goal || walk.ends(next) };

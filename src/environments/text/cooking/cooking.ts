@@ -75,8 +75,8 @@ const describeRecipe = (recipe: readonly Ingredient[]): string =>
 
 function drawHouse(options: CookingOptions, recipe: readonly Ingredient[], random: RandomGenerator) {
   const layout = drawLayout(options, random);
-  const kitchen = kitchenOf(layout);
-  const counter = layout.places.findIndex(({ name }) => name === 'counter');
+  const kitchen = kitchenIndex(layout);
+  const counterIndex = layout.places.findIndex(({ name }) => name === 'counter');
   const used = new Set(recipe.map(({ food }) => food));
   const others = shuffled(foods, random).filter((food) => !used.has(food));
   const placed = [...used, ...others.slice(0, options.distractors)].map(
@@ -88,7 +88,7 @@ function drawHouse(options: CookingOptions, recipe: readonly Ingredient[], rando
   );
   const anywhere = layout.places.flatMap(({ room }, place) => (room === kitchen ? [place] : []));
   const things: ThingPlan[] = [
-    { name: 'cookbook', at: { kind: 'place', place: counter } },
+    { name: 'cookbook', at: { kind: 'place', place: counterIndex } },
     { name: 'knife', at: { kind: 'place', place: anywhere[random.integers(0, anywhere.length)]! } },
     { name: 'meal', at: { kind: 'gone' } },
     ...placed,
@@ -131,8 +131,8 @@ class CookingGame implements TextGame {
   constructor(plan: HousePlan, recipe: readonly Ingredient[]) {
     this.#plan = plan;
     this.#recipe = recipe;
-    this.#kitchen = kitchenOf(plan);
-    this.gold = goldOf(plan, recipe);
+    this.#kitchen = kitchenIndex(plan);
+    this.gold = winningCommands(plan, recipe);
   }
 
   get admissible(): readonly string[] {
@@ -227,11 +227,11 @@ class CookingGame implements TextGame {
 
 const cookCommand = 'prepare meal';
 
-const kitchenOf = ({ rooms }: Layout) => rooms.findIndex(({ name }) => name === 'kitchen');
+const kitchenIndex = ({ rooms }: Layout) => rooms.findIndex(({ name }) => name === 'kitchen');
 
-function goldOf(plan: HousePlan, recipe: readonly Ingredient[]): readonly string[] {
+function winningCommands(plan: HousePlan, recipe: readonly Ingredient[]): readonly string[] {
   const walker = new Walker(plan);
-  const kitchen = kitchenOf(plan);
+  const kitchen = kitchenIndex(plan);
   walker.goTo(kitchen);
   walker.say('read cookbook');
   for (const i of recipe.keys()) walker.fetch(firstFoodIndex + i);

@@ -33,11 +33,11 @@ interface CompiledRule {
   readonly before: readonly CompiledPattern[];
   readonly after: readonly CompiledPattern[];
   /** Slots that occur only in postconditions; any unused object of their type may fill them. */
-  readonly free: readonly number[];
+  readonly freeSlots: readonly number[];
   readonly command: CommandTemplate;
   readonly event: CommandTemplate;
   /** Predicates of the preconditions. The rule's actions change only if facts with these predicates change. */
-  readonly reads: ReadonlySet<string>;
+  readonly readPredicates: ReadonlySet<string>;
   /** Actions found so far, by their bound objects. */
   readonly actions: Map<string, WorldAction>;
 }
@@ -59,8 +59,8 @@ export class ActionFinder {
   /** Finds the actions of each rule, sorted. @param changed predicates whose facts have changed; undefined for all */
   find(facts: FactSet, changed: ReadonlySet<string> | undefined): readonly (readonly WorldAction[])[] {
     this.#actionsByRule = this.#rules.map((rule, i) => {
-      const stays = changed !== undefined && !readsAny(rule, changed);
-      return stays ? this.#actionsByRule[i]! : this.#actions(rule, facts);
+      const isUnchanged = changed !== undefined && !readsAny(rule, changed);
+      return isUnchanged ? this.#actionsByRule[i]! : this.#actions(rule, facts);
     });
     return this.#actionsByRule;
   }
@@ -82,20 +82,20 @@ export class ActionFinder {
       this.#bindFree(rule, 0, bound, actions);
       return;
     }
-    for (const fact of candidates(pattern, bound, facts)) {
-      const fresh = bind(rule, pattern, fact, bound);
-      if (fresh === undefined) continue;
+    for (const fact of matchingFacts(pattern, bound, facts)) {
+      const newSlots = bind(rule, pattern, fact, bound);
+      if (newSlots === undefined) continue;
       this.#match(rule, next + 1, bound, facts, actions);
-      for (const slot of fresh) bound[slot] = -1;
+      for (const slot of newSlots) bound[slot] = -1;
     }
   }
 
   #bindFree(rule: CompiledRule, next: number, bound: number[], actions: WorldAction[]): void {
-    if (next === rule.free.length) {
+    if (next === rule.freeSlots.length) {
       actions.push(this.#action(rule, bound));
       return;
     }
-    const slot = rule.free[next]!;
+    const slot = rule.freeSlots[next]!;
     for (const [object, fits] of rule.allowed[slot]!.entries()) {
       if (!fits || bound.includes(object)) continue;
       bound[slot] = object;
@@ -115,22 +115,22 @@ export class ActionFinder {
           slots.map((slot) => bound[slot]!),
         ),
       );
-    const filled = (template: CommandTemplate) =>
+    const fillTemplate = (template: CommandTemplate) =>
       template.map((piece) => (typeof piece === 'string' ? piece : this.#names[bound[piece]!]!)).join('');
     const action = {
       rule: rule.name,
       before: facts(rule.before),
       after: facts(rule.after),
-      command: filled(rule.command),
-      event: filled(rule.event),
+      command: fillTemplate(rule.command),
+      event: fillTemplate(rule.event),
     };
     rule.actions.set(key, action);
     return action;
   }
 }
 
-function readsAny({ reads }: CompiledRule, predicates: ReadonlySet<string>): boolean {
-  for (const predicate of predicates) if (reads.has(predicate)) return true;
+function readsAny({ readPredicates }: CompiledRule, predicates: ReadonlySet<string>): boolean {
+  for (const predicate of predicates) if (readPredicates.has(predicate)) return true;
   return false;
 }
 
@@ -144,7 +144,7 @@ function compareByFacts(a: WorldAction, b: WorldAction): number {
 }
 
 /** Returns the facts that can match the pattern; if one of its objects is bound, only facts with that object. */
-function candidates(
+function matchingFacts(
   { predicate, slots }: CompiledPattern,
   bound: readonly number[],
   facts: FactSet,
@@ -166,7 +166,7 @@ function bind(
   { objects }: WorldFact,
   bound: number[],
 ): readonly number[] | undefined {
-  const fresh: number[] = [];
+  const newSlots: number[] = [];
   for (let place = 0; place < slots.length; place++) {
     const slot = slots[place]!;
     const object = objects[place]!;
@@ -174,19 +174,19 @@ function bind(
     // Different placeholders are never bound to the same object.
     const fits = bound[slot]! < 0 && rule.allowed[slot]![object]! && !bound.includes(object);
     if (!fits) {
-      for (const one of fresh) bound[one] = -1;
+      for (const one of newSlots) bound[one] = -1;
       return undefined;
     }
     bound[slot] = object;
-    fresh.push(slot);
+    newSlots.push(slot);
   }
-  return fresh;
+  return newSlots;
 }
 
 /** Compiles a rule. @returns an empty list if no command triggers it, or if one of its constants isn't in the game */
 function compileRule(rule: LogicRule, { parents }: Logic, vocabulary: Vocabulary): CompiledRule[] {
-  if (rule.said === undefined) return [];
-  const { command, event } = rule.said;
+  if (rule.texts === undefined) return [];
+  const { command, event } = rule.texts;
   const placeholders = new Map(
     [...rule.preconditions, ...rule.postconditions].flatMap((pattern) =>
       pattern.placeholders.map(({ name, type }) => [name, type] as const),
@@ -196,12 +196,12 @@ function compileRule(rule: LogicRule, { parents }: Logic, vocabulary: Vocabulary
   const types = [...placeholders.values()];
   const constants = types.map((type) => (/^[A-Z]/.test(type) ? (vocabulary.number(type) ?? -2) : -1));
   if (constants.includes(-2)) return [];
-  const pattern = ({ predicate, placeholders: given }: Pattern): CompiledPattern => ({
+  const compilePattern = ({ predicate, placeholders: given }: Pattern): CompiledPattern => ({
     name: predicate,
     predicate: predicateOf(predicate, given.length),
     slots: given.map(({ name }) => names.indexOf(name)),
   });
-  const before = rule.preconditions.map(pattern);
+  const before = rule.preconditions.map(compilePattern);
   const matched = new Set(before.flatMap(({ slots }) => slots));
   return [
     {
@@ -212,28 +212,28 @@ function compileRule(rule: LogicRule, { parents }: Logic, vocabulary: Vocabulary
       }),
       constants,
       before,
-      after: rule.postconditions.map(pattern),
-      free: names.flatMap((_, slot) => (matched.has(slot) || constants[slot]! >= 0 ? [] : [slot])),
-      command: template(command, names),
-      event: template(event, names),
-      reads: new Set(before.map(({ predicate }) => predicate)),
+      after: rule.postconditions.map(compilePattern),
+      freeSlots: names.flatMap((_, slot) => (matched.has(slot) || constants[slot]! >= 0 ? [] : [slot])),
+      command: parseTemplate(command, names),
+      event: parseTemplate(event, names),
+      readPredicates: new Set(before.map(({ predicate }) => predicate)),
       actions: new Map(),
     },
   ];
 }
 
-const template = (text: string, placeholders: readonly string[]): CommandTemplate =>
+const parseTemplate = (text: string, placeholders: readonly string[]): CommandTemplate =>
   text.split(/\{([^{}]*)\}/).map((piece, i) => (i % 2 === 0 ? piece : placeholders.indexOf(piece)));
 
 function withDescendants(type: string, parents: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
   const found = new Set([type]);
-  let grown = true;
-  while (grown) {
-    grown = false;
+  let hasGrown = true;
+  while (hasGrown) {
+    hasGrown = false;
     for (const [child, its] of parents) {
       if (found.has(child) || !its.some((parent) => found.has(parent))) continue;
       found.add(child);
-      grown = true;
+      hasGrown = true;
     }
   }
   return found;

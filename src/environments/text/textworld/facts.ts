@@ -33,13 +33,13 @@ export class Vocabulary {
     const id = `${name}(${objects.join()})`;
     const known = this.#facts.get(id);
     if (known !== undefined) return known;
-    const sortedBy = objects.map(
+    const objectKeys = objects.map(
       (number) => `${this.objects[number]!.id}\u0001${this.objects[number]!.type}`,
     );
     const fact = {
       predicate: predicateOf(name, objects.length),
       objects: [...objects],
-      key: [name, ...sortedBy].join('\u0000'),
+      key: [name, ...objectKeys].join('\u0000'),
     };
     this.#facts.set(id, fact);
     return fact;
@@ -51,7 +51,7 @@ export const predicateOf = (name: string, arity: number): string => `${name}/${a
 interface FactIndex {
   readonly all: Set<WorldFact>;
   /** For each argument position, the facts by their object at that position. */
-  readonly places: readonly Map<number, Set<WorldFact>>[];
+  readonly byPosition: readonly Map<number, Set<WorldFact>>[];
 }
 
 const noFacts: ReadonlySet<WorldFact> = new Set();
@@ -72,21 +72,21 @@ export class FactSet {
   }
 
   withObject(predicate: string, place: number, object: number): ReadonlySet<WorldFact> {
-    return this.#index.get(predicate)?.places[place]?.get(object) ?? noFacts;
+    return this.#index.get(predicate)?.byPosition[place]?.get(object) ?? noFacts;
   }
 
   /** @returns true if the fact was new */
   add(fact: WorldFact): boolean {
     let index = this.#index.get(fact.predicate);
     if (index === undefined) {
-      index = { all: new Set(), places: fact.objects.map(() => new Map()) };
+      index = { all: new Set(), byPosition: fact.objects.map(() => new Map()) };
       this.#index.set(fact.predicate, index);
     }
     if (index.all.has(fact)) return false;
     index.all.add(fact);
     for (const [place, object] of fact.objects.entries()) {
-      const facts = index.places[place]!.get(object);
-      if (facts === undefined) index.places[place]!.set(object, new Set([fact]));
+      const facts = index.byPosition[place]!.get(object);
+      if (facts === undefined) index.byPosition[place]!.set(object, new Set([fact]));
       else facts.add(fact);
     }
     return true;
@@ -96,7 +96,7 @@ export class FactSet {
   delete(fact: WorldFact): boolean {
     const index = this.#index.get(fact.predicate);
     if (index === undefined || !index.all.delete(fact)) return false;
-    for (const [place, object] of fact.objects.entries()) index.places[place]!.get(object)!.delete(fact);
+    for (const [place, object] of fact.objects.entries()) index.byPosition[place]!.get(object)!.delete(fact);
     return true;
   }
 

@@ -4,13 +4,13 @@ import { UserError } from '../../../base/errors.js';
 import { checkedValue, readJson } from '../../../base/files/files.js';
 
 const argument = z.object({ name: z.string(), type: z.string() });
-const proposition = z.object({ name: z.string(), arguments: z.array(argument) });
-const action = z.object({
+const propositionSchema = z.object({ name: z.string(), arguments: z.array(argument) });
+const actionSchema = z.object({
   name: z.string(),
-  preconditions: z.array(proposition),
-  postconditions: z.array(proposition),
+  preconditions: z.array(propositionSchema),
+  postconditions: z.array(propositionSchema),
 });
-const event = z.object({ actions: z.array(action).default([]), condition: action });
+const eventSchema = z.object({ actions: z.array(actionSchema).default([]), condition: actionSchema });
 const info = z.object({
   id: z.string(),
   type: z.string(),
@@ -21,13 +21,13 @@ const info = z.object({
 
 const gameSchema = z.object({
   version: z.literal(1),
-  world: z.array(proposition).min(1),
+  world: z.array(propositionSchema).min(1),
   quests: z.array(
     z.object({
       desc: z.string().nullish(),
       reward: z.number(),
-      win_events: z.array(event),
-      fail_events: z.array(event),
+      win_events: z.array(eventSchema),
+      fail_events: z.array(eventSchema),
       optional: z.boolean().default(false),
       repeatable: z.boolean().default(false),
     }),
@@ -39,8 +39,8 @@ const gameSchema = z.object({
 });
 
 export type GameFile = z.output<typeof gameSchema>;
-export type FileProposition = z.output<typeof proposition>;
-export type FileAction = z.output<typeof action>;
+export type FileProposition = z.output<typeof propositionSchema>;
+export type FileAction = z.output<typeof actionSchema>;
 export type FileObjectInfo = z.output<typeof info>;
 export type FileQuest = GameFile['quests'][number];
 

@@ -17,7 +17,7 @@ import {
   endText,
   feedback,
   inventoryText,
-  missingForMeal,
+  mealProblem,
   roomText,
   type Scene,
   scoreText,
@@ -28,7 +28,7 @@ export interface TextWorldGame {
   readonly vocabulary: Vocabulary;
   readonly infos: readonly FileObjectInfo[];
   readonly logic: Logic;
-  readonly start: readonly WorldFact[];
+  readonly initialFacts: readonly WorldFact[];
   readonly quests: readonly Quest[];
   readonly objective: string;
   readonly maxScore: number;
@@ -56,7 +56,7 @@ export function loadGame(file: GameFile, dialect: Dialect): TextWorldGame {
     vocabulary,
     infos,
     logic,
-    start: file.world.map(factOf),
+    initialFacts: file.world.map(factOf),
     quests,
     objective: doubleQuoted(objectiveOf(file)),
     maxScore: maximumScore(quests),
@@ -84,10 +84,10 @@ function questOf(
       condition: condition.preconditions.map(factOf),
       plan:
         dialect === 'json' && actions.length > 0
-          ? makePlan([...actions, condition], factOf, logic.reverse)
+          ? makePlan([...actions, condition], factOf, logic.reverseRules)
           : undefined,
     }));
-  return { reward, optional, repeatable, wins: events(win_events), failures: events(fail_events) };
+  return { reward, optional, repeatable, winEvents: events(win_events), failEvents: events(fail_events) };
 }
 
 export class TextWorldPlay implements TextGame {
@@ -141,7 +141,7 @@ export class TextWorldPlay implements TextGame {
   }
 
   start(): string {
-    this.#facts = new FactSet(this.#game.start);
+    this.#facts = new FactSet(this.#game.initialFacts);
     this.#quests = new QuestLog(this.#game.quests, this.#game.dialect, this.#facts);
     this.#moved = new Map();
     this.#moves = 0;
@@ -156,7 +156,7 @@ export class TextWorldPlay implements TextGame {
     const action = this.#actions.get(command.trim());
     if (action === undefined) return { text: this.#refusal(command.trim()), understood: false };
     if (this.#game.dialect === 'z8' && isMeal(action)) {
-      const missing = missingForMeal(this.#scene);
+      const missing = mealProblem(this.#scene);
       if (missing !== undefined) return { text: missing, understood: true };
     }
     const before = this.score;
@@ -174,9 +174,9 @@ export class TextWorldPlay implements TextGame {
 
   #do(action: WorldAction): void {
     this.#moves++;
-    const changed = this.#apply(action);
+    const changedPredicates = this.#apply(action);
     this.#quests.update(this.#facts, action);
-    if (changed.size > 0) this.#find(changed);
+    if (changedPredicates.size > 0) this.#find(changedPredicates);
   }
 
   #refusal(command: string): string {
@@ -190,7 +190,7 @@ export class TextWorldPlay implements TextGame {
 
   get #scene(): Scene {
     const { vocabulary, infos } = this.#game;
-    return { vocabulary, infos, facts: this.#facts, moved: this.#moved };
+    return { vocabulary, infos, facts: this.#facts, lastMoves: this.#moved };
   }
 
   get #room(): number {
@@ -200,15 +200,15 @@ export class TextWorldPlay implements TextGame {
 
   /** @returns the predicates that changed */
   #apply({ before, after }: WorldAction): ReadonlySet<string> {
-    const changed = new Set<string>();
+    const changedPredicates = new Set<string>();
     for (const fact of after) {
       if (before.includes(fact) || !this.#facts.add(fact)) continue;
-      changed.add(fact.predicate);
+      changedPredicates.add(fact.predicate);
       if (placePredicates.has(fact.predicate)) this.#moved.set(fact.objects[0]!, this.#moves);
     }
     for (const fact of before)
-      if (!after.includes(fact) && this.#facts.delete(fact)) changed.add(fact.predicate);
-    return changed;
+      if (!after.includes(fact) && this.#facts.delete(fact)) changedPredicates.add(fact.predicate);
+    return changedPredicates;
   }
 
   #find(changed: ReadonlySet<string> | undefined): void {

@@ -57,7 +57,7 @@ export interface LogicRule {
   /** Includes the preconditions that are kept. */
   readonly postconditions: readonly Pattern[];
   /** Undefined for a rule that no command triggers. */
-  readonly said: RuleTexts | undefined;
+  readonly texts: RuleTexts | undefined;
 }
 
 interface RuleTexts {
@@ -73,13 +73,13 @@ export interface Logic {
   /** Sorted by name, in code units. */
   readonly rules: readonly LogicRule[];
   /** Maps each reversible rule to the rule that undoes it, and vice versa. */
-  readonly reverse: ReadonlyMap<string, string>;
+  readonly reverseRules: ReadonlyMap<string, string>;
 }
 
 /** A rule as written; `$` marks facts that are kept. */
 interface WrittenRule {
   readonly name: string;
-  readonly before: readonly { readonly kept: boolean; readonly pattern: Pattern }[];
+  readonly before: readonly { readonly isKept: boolean; readonly pattern: Pattern }[];
   readonly after: readonly Pattern[];
 }
 
@@ -99,7 +99,7 @@ export function parseLogic(text: string): Logic {
   return {
     parents: reader.parents,
     rules: rules.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
-    reverse: reader.reverse,
+    reverseRules: reader.reverseRules,
   };
 }
 
@@ -108,7 +108,7 @@ class LogicReader {
   readonly rules: WrittenRule[] = [];
   readonly aliases = new Map<string, Alias>();
   readonly commands = new Map<string, RuleTexts>();
-  readonly reverse = new Map<string, string>();
+  readonly reverseRules = new Map<string, string>();
   readonly #tokens: readonly LogicToken[];
   #at = 0;
 
@@ -158,7 +158,7 @@ class LogicReader {
   #rule(): WrittenRule {
     const name = this.#name();
     this.#expect('::');
-    const before = this.#list(() => ({ kept: this.#accept('$'), pattern: this.#pattern() }), '&');
+    const before = this.#list(() => ({ isKept: this.#accept('$'), pattern: this.#pattern() }), '&');
     this.#expect('->');
     return { name, before, after: this.#patterns() };
   }
@@ -167,7 +167,7 @@ class LogicReader {
     const one = this.#name();
     this.#expect('::');
     const other = this.#name();
-    this.reverse.set(one, other).set(other, one);
+    this.reverseRules.set(one, other).set(other, one);
   }
 
   #command(): void {
@@ -277,14 +277,14 @@ const signature = (predicate: string, { length }: { readonly length: number }) =
 function expandRule(
   { name, before, after }: WrittenRule,
   aliases: ReadonlyMap<string, Alias>,
-  said: RuleTexts | undefined,
+  texts: RuleTexts | undefined,
 ): LogicRule {
-  const plain = (pattern: Pattern) => withoutAliases(pattern, aliases, 0);
-  const typed = typesAsDeclared([...before.map(({ pattern }) => pattern), ...after]);
-  const preconditions = before.flatMap(({ pattern }) => plain(typed(pattern)));
-  const kept = before.filter((one) => one.kept).flatMap(({ pattern }) => plain(typed(pattern)));
-  const gained = after.flatMap((pattern) => plain(typed(pattern)));
-  return { name, preconditions, postconditions: [...kept, ...gained], said };
+  const expand = (pattern: Pattern) => withoutAliases(pattern, aliases, 0);
+  const withTypes = typesAsDeclared([...before.map(({ pattern }) => pattern), ...after]);
+  const preconditions = before.flatMap(({ pattern }) => expand(withTypes(pattern)));
+  const kept = before.filter((one) => one.isKept).flatMap(({ pattern }) => expand(withTypes(pattern)));
+  const gained = after.flatMap((pattern) => expand(withTypes(pattern)));
+  return { name, preconditions, postconditions: [...kept, ...gained], texts };
 }
 
 /** Gives each placeholder the type that is declared for it anywhere in the rule. */

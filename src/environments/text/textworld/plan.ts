@@ -49,11 +49,11 @@ export class Plan {
   /** Removes parts of the plan that the facts make unnecessary. @returns true if anything was removed */
   #shorten(facts: FactSet, action: PlannedAction | undefined): boolean {
     // Neither the facts nor the plan has changed since the last check.
-    if (action && gainOf(action).length + lossOf(action).length === 0 && this.#tree.isOrdered) return false;
+    if (action && gainsOf(action).length + lossesOf(action).length === 0 && this.#tree.isOrdered) return false;
     let shorter = shorterPlan(this.#tree.inOrder(), facts);
     const found = shorter !== undefined;
     while (shorter !== undefined) {
-      this.#tree = treeOf(shorter, this.#tree.reverse);
+      this.#tree = treeOf(shorter, this.#tree.reverseRules);
       shorter = shorterPlan(shorter, facts);
     }
     return found;
@@ -107,13 +107,13 @@ interface PlanNode {
 }
 
 class PlanTree {
-  readonly reverse: ReadonlyMap<string, string>;
+  readonly reverseRules: ReadonlyMap<string, string>;
   #roots: PlanNode[] = [];
   /** The actions, leaves first; undefined after a change. */
   #order: readonly PlannedAction[] | undefined;
 
   constructor(reverse: ReadonlyMap<string, string>) {
-    this.reverse = reverse;
+    this.reverseRules = reverse;
   }
 
   get isEmpty(): boolean {
@@ -126,7 +126,7 @@ class PlanTree {
   }
 
   copy(): PlanTree {
-    const tree = new PlanTree(this.reverse);
+    const tree = new PlanTree(this.reverseRules);
     tree.#roots = this.#roots.map(copyOf);
     return tree;
   }
@@ -143,7 +143,7 @@ class PlanTree {
   /** Removes an executed action, and adds its inverse where another action needs it, as in TextWorld. */
   remove(action: PlannedAction): { readonly changed: boolean; readonly undo: PlannedAction | undefined } {
     const removed = this.#removeLeaf(action);
-    const rule = this.reverse.get(action.rule);
+    const rule = this.reverseRules.get(action.rule);
     const inverse = { rule: rule ?? action.rule, before: action.after, after: action.before };
     const undo = rule === undefined ? undefined : inverse;
     if (this.isEmpty) return { changed: removed, undo };
@@ -162,8 +162,8 @@ class PlanTree {
     let last: { changed: boolean; undo: PlannedAction | undefined } = { changed: false, undo: undefined };
     while (!tree.isEmpty) {
       const leaves = insertionSorted(tree.#leaves());
-      const avoided = last.changed && last.undo !== undefined ? idOf(last.undo) : undefined;
-      const leaf = leaves.find(({ id }) => id !== avoided) ?? leaves.at(-1)!;
+      const avoidedId = last.changed && last.undo !== undefined ? idOf(last.undo) : undefined;
+      const leaf = leaves.find(({ id }) => id !== avoidedId) ?? leaves.at(-1)!;
       order.push(leaf.action);
       last = tree.remove(leaf.action);
       for (const { element, children } of [...tree.#roots]) {
@@ -181,19 +181,19 @@ class PlanTree {
   }
 
   #nodes(): PlanNode[] {
-    const below = (node: PlanNode): PlanNode[] => [...node.children.flatMap(below), node];
-    return this.#roots.flatMap(below);
+    const subtree = (node: PlanNode): PlanNode[] => [...node.children.flatMap(subtree), node];
+    return this.#roots.flatMap(subtree);
   }
 
   #removeLeaf(action: PlannedAction): boolean {
     const id = idOf(action);
     if (!this.#leaves().some((leaf) => leaf.id === id)) return false;
     this.#order = undefined;
-    const without = (nodes: PlanNode[]): void => {
-      for (const { children } of nodes) without(children);
+    const removeFrom = (nodes: PlanNode[]): void => {
+      for (const { children } of nodes) removeFrom(children);
       for (let i = nodes.length - 1; i >= 0; i--) if (nodes[i]!.element.id === id) nodes.splice(i, 1);
     };
-    without(this.#roots);
+    removeFrom(this.#roots);
     return true;
   }
 }
@@ -202,22 +202,22 @@ function pushBelow(node: PlanNode, added: PlanNode): boolean {
   let isAdded = false;
   for (const child of node.children) if (pushBelow(child, added)) isAdded = true;
   const { before } = node.element.action;
-  const needed = gainOf(added.element.action).some((fact) => before.includes(fact));
-  if (!needed || bringsNothing(added.element.action, node.children)) return isAdded;
+  const needed = gainsOf(added.element.action).some((fact) => before.includes(fact));
+  if (!needed || addsNothing(added.element.action, node.children)) return isAdded;
   node.children.push(copyOf(added));
   added.element.parent = node.element;
   return true;
 }
 
 /** True if the children already provide everything that the action would add. */
-function bringsNothing(action: PlannedAction, children: readonly PlanNode[]): boolean {
-  const brought = new Set(children.flatMap(({ element }) => gainOf(element.action)));
-  return gainOf(action).every((fact) => brought.has(fact));
+function addsNothing(action: PlannedAction, children: readonly PlanNode[]): boolean {
+  const brought = new Set(children.flatMap(({ element }) => gainsOf(element.action)));
+  return gainsOf(action).every((fact) => brought.has(fact));
 }
 
 const copyOf = ({ element, children }: PlanNode): PlanNode => ({ element, children: children.map(copyOf) });
-const gainOf = ({ before, after }: PlannedAction) => after.filter((fact) => !before.includes(fact));
-const lossOf = ({ before, after }: PlannedAction) => before.filter((fact) => !after.includes(fact));
+const gainsOf = ({ before, after }: PlannedAction) => after.filter((fact) => !before.includes(fact));
+const lossesOf = ({ before, after }: PlannedAction) => before.filter((fact) => !after.includes(fact));
 
 const ids = new WeakMap<PlannedAction, string>();
 
@@ -225,41 +225,41 @@ const ids = new WeakMap<PlannedAction, string>();
 function idOf(action: PlannedAction): string {
   const known = ids.get(action);
   if (known !== undefined) return known;
-  const keys = (facts: readonly WorldFact[]) =>
+  const factsText = (facts: readonly WorldFact[]) =>
     [...new Set(facts.map(({ key }) => key))].toSorted().join('\u0002');
-  const id = [action.rule, keys(action.before), keys(action.after)].join('\u0003');
+  const id = [action.rule, factsText(action.before), factsText(action.after)].join('\u0003');
   ids.set(action, id);
   return id;
 }
 
 /** Returns the facts that must hold for the action and all later ones up to the root. */
-function requiredBy(element: PlanElement): ReadonlySet<WorldFact> {
+function requiredFacts(element: PlanElement): ReadonlySet<WorldFact> {
   const required = new Set(element.action.before);
   for (let node = element; node.parent !== undefined; node = node.parent) {
     for (const fact of node.parent.action.before) required.add(fact);
-    for (const fact of gainOf(node.action)) required.delete(fact);
+    for (const fact of gainsOf(node.action)) required.delete(fact);
   }
   return required;
 }
 
 /** True if `b` removes more facts that `a` requires than vice versa. This isn't an order relation. */
 function comesBefore(a: PlanElement, b: PlanElement): boolean {
-  const taken = (from: PlanElement, by: PlanElement) => {
-    const required = requiredBy(from);
-    return lossOf(by.action).filter((fact) => required.has(fact)).length;
+  const takenCount = (from: PlanElement, by: PlanElement) => {
+    const required = requiredFacts(from);
+    return lossesOf(by.action).filter((fact) => required.has(fact)).length;
   };
-  return taken(a, b) > taken(b, a);
+  return takenCount(a, b) > takenCount(b, a);
 }
 
 /** Sorts up to 63 items like Python's `sort`, whose algorithm matters because `comesBefore` isn't an order relation. */
 function insertionSorted(elements: readonly PlanElement[]): PlanElement[] {
   if (elements.length < 2) return [...elements];
   const descends = comesBefore(elements[1]!, elements[0]!);
-  let run = 2;
-  while (run < elements.length && comesBefore(elements[run]!, elements[run - 1]!) === descends) run++;
-  const sorted = elements.slice(0, run);
+  let end = 2;
+  while (end < elements.length && comesBefore(elements[end]!, elements[end - 1]!) === descends) end++;
+  const sorted = elements.slice(0, end);
   if (descends) sorted.reverse();
-  for (const pivot of elements.slice(run)) {
+  for (const pivot of elements.slice(end)) {
     let left = 0;
     let right = sorted.length;
     while (left < right) {

@@ -18,12 +18,12 @@ export interface Quest {
   readonly reward: number;
   readonly optional: boolean;
   readonly repeatable: boolean;
-  readonly wins: readonly QuestEvent[];
-  readonly failures: readonly QuestEvent[];
+  readonly winEvents: readonly QuestEvent[];
+  readonly failEvents: readonly QuestEvent[];
 }
 
 interface QuestProgress {
-  completions: number;
+  completionCount: number;
   won: boolean;
   failed: boolean;
 }
@@ -38,19 +38,19 @@ export class QuestLog {
   constructor(quests: readonly Quest[], dialect: Dialect, facts: FactSet) {
     this.#quests = quests;
     this.#dialect = dialect;
-    this.#progress = quests.map(() => ({ completions: 0, won: false, failed: false }));
-    this.#plans = quests.map(({ wins }) => wins.map(({ plan }) => plan?.copy()));
+    this.#progress = quests.map(() => ({ completionCount: 0, won: false, failed: false }));
+    this.#plans = quests.map(({ winEvents }) => winEvents.map(({ plan }) => plan?.copy()));
     // The compiled game checks nothing before the first turn.
     if (dialect === 'json') this.update(facts, undefined);
   }
 
   get score(): number {
-    return this.#quests.reduce((sum, { reward }, i) => sum + reward * this.#progress[i]!.completions, 0);
+    return this.#quests.reduce((sum, { reward }, i) => sum + reward * this.#progress[i]!.completionCount, 0);
   }
 
   get won(): boolean {
     return this.#quests.every(
-      ({ optional, wins }, i) => optional || wins.length === 0 || this.#progress[i]!.won,
+      ({ optional, winEvents }, i) => optional || winEvents.length === 0 || this.#progress[i]!.won,
     );
   }
 
@@ -64,12 +64,12 @@ export class QuestLog {
       const progress = this.#progress[i]!;
       if (progress.won || progress.failed) continue;
       const holds = ({ condition }: QuestEvent) => condition.every((fact) => facts.has(fact));
-      const failed = quest.failures.some(holds);
-      const won = quest.wins.some(holds) && !(failed && this.#dialect === 'z8');
+      const failed = quest.failEvents.some(holds);
+      const won = quest.winEvents.some(holds) && !(failed && this.#dialect === 'z8');
       const outOfReach = this.#plans[i]!.map((plan) => plan?.follow(facts, action)).includes(false);
       progress.failed = failed || outOfReach;
       if (!won) continue;
-      progress.completions++;
+      progress.completionCount++;
       progress.won = !quest.repeatable;
     }
   }

@@ -19,13 +19,13 @@ function loadInterpreter(): Interpreter {
   const require = createRequire(import.meta.url);
   try {
     const { ZVM } = require('ifvms') as { ZVM: new () => ReturnType<Interpreter['machine']> };
-    const near = createRequire(require.resolve('ifvms'));
-    const library = near.resolve('glkote-term/src/glkapi.js');
+    const requireNearby = createRequire(require.resolve('ifvms'));
+    const library = requireNearby.resolve('glkote-term/src/glkapi.js');
     return {
       machine: () => new ZVM(),
       library() {
-        delete near.cache[library];
-        return near(library) as ReturnType<Interpreter['library']>;
+        delete requireNearby.cache[library];
+        return requireNearby(library) as ReturnType<Interpreter['library']>;
       },
     };
   } catch {
@@ -38,7 +38,7 @@ function loadInterpreter(): Interpreter {
 }
 
 /** Text runs: alternating styles and texts, or objects that contain both. */
-type Runs = readonly (string | { readonly text: string })[];
+type TextRuns = readonly (string | { readonly text: string })[];
 
 /** A screen update from the library, in GlkOte's protocol (https://eblong.com/zarf/glk/glkote/docs.html). */
 interface StoryUpdate {
@@ -46,8 +46,8 @@ interface StoryUpdate {
   readonly gen?: number;
   readonly message?: string;
   readonly content?: readonly {
-    readonly text?: readonly { readonly append?: boolean; readonly content?: Runs }[];
-    readonly lines?: readonly { readonly content?: Runs }[];
+    readonly text?: readonly { readonly append?: boolean; readonly content?: TextRuns }[];
+    readonly lines?: readonly { readonly content?: TextRuns }[];
   }[];
   readonly input?: readonly { readonly id: number; readonly type: 'line' | 'char' }[];
 }
@@ -169,7 +169,7 @@ class Story {
   }
 }
 
-function textOf(runs: Runs = []): string {
+function textOf(runs: TextRuns = []): string {
   let text = '';
   for (let i = 0; i < runs.length; i++) {
     const run = runs[i]!;
@@ -285,9 +285,9 @@ const bannerEnd = '$$$$$$$ ';
 function withoutEvents(printed: string): { readonly text: string; readonly events: readonly string[] } {
   const events: string[] = [];
   let text = printed;
-  const ends =
+  const endPattern =
     /\[((?:(?! - (?:succeeded|failed |ended without))[^[\]\n])+) - (succeeded|failed [^\]\n]*|ended without result)\]\n*/g;
-  for (const [whole, event, outcome] of printed.matchAll(ends)) {
+  for (const [whole, event, outcome] of printed.matchAll(endPattern)) {
     if (outcome === 'succeeded') events.push(event!);
     text = text.replace(whole, '').replace(`[${event}]\n`, '');
   }

@@ -10,11 +10,11 @@ export interface Scene {
   readonly infos: readonly FileObjectInfo[];
   readonly facts: FactSet;
   /** Number of the move that last moved each object; absent for objects that were never moved. */
-  readonly moved: ReadonlyMap<number, number>;
+  readonly lastMoves: ReadonlyMap<number, number>;
 }
 
-const cuts = ['sliced', 'diced', 'chopped'];
-const cookings = ['roasted', 'fried', 'grilled'];
+const cutWords = ['sliced', 'diced', 'chopped'];
+const cookedWords = ['roasted', 'fried', 'grilled'];
 
 function holds({ vocabulary, facts }: Scene, name: string, ...objects: readonly number[]): boolean {
   return facts.has(vocabulary.fact(name, objects));
@@ -23,7 +23,7 @@ function holds({ vocabulary, facts }: Scene, name: string, ...objects: readonly 
 /** Returns how the object is cut and cooked according to the facts; `uncut` and `raw` by default. */
 function preparation(scene: Scene, object: number): { readonly cut: string; readonly cooking: string } {
   const state = (names: readonly string[]) => names.find((name) => holds(scene, name, object));
-  return { cut: state(cuts) ?? 'uncut', cooking: state(cookings) ?? 'raw' };
+  return { cut: state(cutWords) ?? 'uncut', cooking: state(cookedWords) ?? 'raw' };
 }
 
 /** Returns the object's name in commands. */
@@ -31,12 +31,12 @@ const nameOf = ({ infos }: Scene, object: number): string => infos[object]?.name
 
 /** Lists the objects with `fact(object, place)`: the most recently moved first, then by type and order in the file. */
 function contents(scene: Scene, fact: string, place: number): readonly number[] {
-  const { vocabulary, facts, moved } = scene;
+  const { vocabulary, facts, lastMoves } = scene;
   const found = [...facts.withObject(`${fact}/2`, 1, place)].map(({ objects }) => objects[0]!);
   const type = (object: number) => vocabulary.objects[object]!.type;
   return found.toSorted((a, b) => {
-    const later = (moved.get(b) ?? -1) - (moved.get(a) ?? -1);
-    if (later !== 0) return later;
+    const order = (lastMoves.get(b) ?? -1) - (lastMoves.get(a) ?? -1);
+    if (order !== 0) return order;
     if (type(a) !== type(b)) return type(a) < type(b) ? -1 : 1;
     return a - b;
   });
@@ -69,7 +69,7 @@ export function roomText(scene: Scene, room: number): string {
   const title = titleCase(nameOf(scene, room));
   const floor = contents(scene, 'at', room).filter((object) => isPortable(scene, object));
   const paragraphs = [
-    `-= ${title} =-\n${fullText(scene, room)}`.trimEnd(),
+    `-= ${title} =-\n${descriptionOf(scene, room)}`.trimEnd(),
     ...(floor.length === 0 ? [] : [`There is ${list(scene, floor)} on the floor.`]),
   ];
   return paragraphs.join('\n\n');
@@ -87,23 +87,23 @@ const titleCase = (name: string) =>
   name.replaceAll(/[A-Za-z]+('[A-Za-z]+)?/g, (word) => word[0]!.toUpperCase() + word.slice(1).toLowerCase());
 
 /** Returns an object's description with its substitutions expanded. */
-function fullText(scene: Scene, object: number): string {
+function descriptionOf(scene: Scene, object: number): string {
   const text = scene.infos[object]?.desc ?? '';
   const shown: string[] = [];
-  let open = true;
-  let chosen = false;
+  let isShown = true;
+  let isChosen = false;
   for (const [i, piece] of text.split(/\[([^[\]]*)\]/).entries()) {
     if (i % 2 === 0) {
-      if (open) shown.push(piece);
+      if (isShown) shown.push(piece);
       continue;
     }
     const [, condition] = /^(?:else )?if (.*)$/s.exec(piece) ?? [];
-    if (piece.startsWith('if ')) chosen = false;
-    if (condition !== undefined) open = !chosen && isTrue(scene, object, condition);
-    else if (piece === 'otherwise') open = !chosen;
-    else if (piece === 'end if') open = true;
-    else if (open) shown.push(substitution(scene, object, piece));
-    chosen ||= open;
+    if (piece.startsWith('if ')) isChosen = false;
+    if (condition !== undefined) isShown = !isChosen && isTrue(scene, object, condition);
+    else if (piece === 'otherwise') isShown = !isChosen;
+    else if (piece === 'end if') isShown = true;
+    else if (isShown) shown.push(substitution(scene, object, piece));
+    isChosen ||= isShown;
   }
   return doubleQuoted(shown.join('')).replaceAll(/\n[ \t]+/g, '\n');
 }
@@ -142,7 +142,7 @@ export const doubleQuoted = (text: string): string =>
   text.replaceAll(/(?<![A-Za-z0-9])'|'(?![A-Za-z0-9])/g, '"');
 
 /** @returns the reason why the meal can't be prepared yet; undefined if nothing is missing */
-export function missingForMeal(scene: Scene): string | undefined {
+export function mealProblem(scene: Scene): string | undefined {
   const { vocabulary, facts } = scene;
   const recipe = vocabulary.number('RECIPE');
   const player = vocabulary.number('I');
@@ -174,7 +174,7 @@ export function feedback(scene: Scene, action: WorldAction, room: number): strin
     case 'inventory':
       return inventoryText(scene);
     case 'examine':
-      return examineText(scene, subject(scene, action));
+      return examineText(scene, commandObject(scene, action));
     case 'prepare':
       return 'Adding the meal to your inventory.';
     default:
@@ -183,7 +183,7 @@ export function feedback(scene: Scene, action: WorldAction, room: number): strin
 }
 
 function changeText(scene: Scene, action: WorldAction, verb: string): string {
-  const object = subject(scene, action);
+  const object = commandObject(scene, action);
   const name = withArticle(scene, object);
   switch (verb) {
     case 'open': {
@@ -191,7 +191,7 @@ function changeText(scene: Scene, action: WorldAction, verb: string): string {
       return `You open ${name}${inside.length === 0 ? '' : `, revealing ${list(scene, inside)}`}.`;
     }
     case 'take': {
-      const place = placeIn(scene, action.before, object);
+      const place = containerOf(scene, action.before, object);
       return place === undefined
         ? `You pick up ${name} from the ground.`
         : `You take ${name} from ${withArticle(scene, place)}.`;
@@ -200,7 +200,7 @@ function changeText(scene: Scene, action: WorldAction, verb: string): string {
       return `You drop ${name} on the ground.`;
     case 'put':
     case 'insert': {
-      const place = placeIn(scene, action.after, object)!;
+      const place = containerOf(scene, action.after, object)!;
       return `You put ${name} ${verb === 'put' ? 'on' : 'into'} ${withArticle(scene, place)}.`;
     }
     case 'eat':
@@ -216,19 +216,19 @@ function changeText(scene: Scene, action: WorldAction, verb: string): string {
 }
 
 /** Finds the object that a command names after the verb; -1 if there is none. */
-function subject(scene: Scene, { command, before, after }: WorldAction): number {
-  const said = command.slice(command.indexOf(' ') + 1);
+function commandObject(scene: Scene, { command, before, after }: WorldAction): number {
+  const objectText = command.slice(command.indexOf(' ') + 1);
   const objects = [...new Set([...before, ...after].flatMap((fact) => fact.objects))];
   const named = objects.filter((object) => {
     const name = nameOf(scene, object);
-    return name !== '' && said.startsWith(name);
+    return name !== '' && objectText.startsWith(name);
   });
   // The longest name wins: `red apple` before `red`.
   return named.toSorted((a, b) => nameOf(scene, b).length - nameOf(scene, a).length)[0] ?? -1;
 }
 
 /** Returns the container or surface that holds the object; undefined if there is none. The player doesn't count. */
-function placeIn({ vocabulary }: Scene, facts: readonly WorldFact[], object: number): number | undefined {
+function containerOf({ vocabulary }: Scene, facts: readonly WorldFact[], object: number): number | undefined {
   const player = vocabulary.number('I');
   return facts.find(
     ({ predicate, objects }) =>
@@ -243,7 +243,7 @@ function withArticle(scene: Scene, object: number): string {
 }
 
 function examineText(scene: Scene, object: number): string {
-  const text = fullText(scene, object).trimEnd();
+  const text = descriptionOf(scene, object).trimEnd();
   const inside = holds(scene, 'open', object) ? contents(scene, 'in', object) : [];
   const on = contents(scene, 'on', object);
   const [word, objects] = inside.length > 0 ? ['In', inside] : ['On', on];

@@ -63,29 +63,29 @@ export function statisticsContext(behavior: Behavior): StatisticsContext {
   return {
     episodes,
     return: `mean ${formatShort(returns.mean)}, lowest ${formatShort(returns.lowest)}, quartiles ${formatShort(returns.low)}, ${formatShort(returns.median)} and ${formatShort(returns.high)}, highest ${formatShort(returns.highest)}`,
-    length: spread(length),
+    length: quartileText(length),
     endings: endings.map((ending) => ({
       terminated: ending.how === 'terminated',
       episodes: ending.episodes,
       return: formatShort(ending.return),
-      length: spread(ending.length),
+      length: quartileText(ending.length),
       last: lastText(ending.last),
     })),
     figures: figures
       // Omit statistics whose median and quartiles are 0, because they are uninformative.
       .filter(({ high, low, median }) => low !== 0 || median !== 0 || high !== 0)
-      .map(({ name, ...values }) => ({ name, value: spread(values) })),
+      .map(({ name, ...values }) => ({ name, value: quartileText(values) })),
   };
 }
 
 /** The median, followed by the quartiles if they differ. */
-const spread = ({ high, low, median }: Quartiles) =>
+const quartileText = ({ high, low, median }: Quartiles) =>
   low === high ? formatShort(median) : `${formatShort(median)} (${formatShort(low)} to ${formatShort(high)})`;
 
 function lastText(last: EpisodeEnding['last']): string {
   return last
     .map((item, i) =>
-      'times' in item ? `${item.value}: ${item.times}` : `observation[${i}] ${spread(item)}`,
+      'times' in item ? `${item.value}: ${item.times}` : `observation[${i}] ${quartileText(item)}`,
     )
     .join(', ');
 }

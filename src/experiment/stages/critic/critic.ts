@@ -67,12 +67,12 @@ async function revise(
     purpose: 'critic',
     prompt: { messages, shown: shownEvaluations(buffer, shown, bestEntry(shown)), formatCorrection },
     task: { ...searchTask(experiment), shared: true },
-    ...rejections(experiment, critic.config, best, measured),
+    ...rejectionChecks(experiment, critic.config, best, measured),
     ...replyReaders({
       family: setting.family,
       encoding: encodingFor(setting.family, 'numeric'),
       form: answerFormOf(languageModelOf(critic.config.model ?? config.model), config.prompts),
-      edited: areEdits ? best.parameters : undefined,
+      original: areEdits ? best.parameters : undefined,
     }),
   });
   const [proposal] = proposals;
@@ -115,7 +115,7 @@ async function revise(
  * Rejects revisions that repeat known parameters (except those of the revised proposal) or change too much, and those
  * that act like earlier policies or this iteration's.
  */
-function rejections(
+function rejectionChecks(
   experiment: Experiment,
   { distance: share }: CriticConfig,
   best: BufferEntry,

@@ -39,7 +39,7 @@ export const prepareCritic: PrepareStage = async ({ critic, model, policy, promp
       const { model: reviser } = run.proposer;
       if (proposer === undefined && reviser === undefined) return undefined;
       // In a replay, the recorded run's models determine the answer form.
-      const answering = languageModelOf(run.countedStages.critic ?? run.counted);
+      const modelConfig = languageModelOf(run.countedStages.critic ?? run.countedModel);
       return createCritic({
         config: critic,
         proposer: proposer ?? languageModelProposer(reviser!),
@@ -49,7 +49,7 @@ export const prepareCritic: PrepareStage = async ({ critic, model, policy, promp
           environment,
           prompts: loaded,
           encoding: encodingFor(family, 'numeric'),
-          task: taskContext(run, answerFormOf(answering, prompts)),
+          task: taskContext(run, answerFormOf(modelConfig, prompts)),
           most: maxChange(critic.distance, family.parameters),
         }),
       });

@@ -55,7 +55,7 @@ export function createCriticPrompter(parts: {
         best: best === undefined ? null : textOf(best, encoding, asText),
         table: isTable(encoding.spec),
         most: most >= 1 ? null : percentText(most),
-        ...shown(parts, revised, episodes, asText),
+        ...episodeContext(parts, revised, episodes, asText),
       };
       const messages: readonly ChatMessage[] = [
         { role: 'system', content: prompts.system(context) },
@@ -74,7 +74,7 @@ const textOf = ({ parameters, score }: BufferEntry, encoding: Encoding, asText: 
   score: asText(score),
 });
 
-function shown(
+function episodeContext(
   { config: { rows, show }, environment }: Parameters<typeof createCriticPrompter>[0],
   { returns }: BufferEntry,
   episodes: readonly EpisodeRecord[],

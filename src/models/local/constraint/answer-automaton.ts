@@ -56,21 +56,21 @@ export type AnswerState =
   /** Before the answer. */
   | {
       readonly kind: 'free';
-      readonly matcher: number;
-      readonly thinking: boolean;
+      readonly matcherState: number;
+      readonly isThinking: boolean;
       /** `word`: in a word that contains the grammar's `mention`; `behind`: between that word and the next. */
       readonly mention: 'none' | 'word' | 'behind';
       /** Number of bytes of the answer's opening text matched so far. */
       readonly matched: number;
       /** True if the answer may start here: at a line start, after a colon or after thinking, or after markup there. */
-      readonly anchored: boolean;
+      readonly isAnchored: boolean;
     }
   /** Before an answer that must be the whole reply; `offset` bytes of `<think>` have been read. */
   | { readonly kind: 'lead'; readonly offset: number; readonly mayThink: boolean }
   /** Inside a label, or in the closing text after the last value; `offset` bytes of it have been read. */
   | { readonly kind: 'literal'; readonly index: number; readonly offset: number }
   | { readonly kind: 'value'; readonly index: number; readonly text: string }
-  | { readonly kind: 'after'; readonly matcher: number }
+  | { readonly kind: 'after'; readonly matcherState: number }
   | { readonly kind: 'end' };
 
 /**
@@ -133,21 +133,21 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
     closing === undefined ? freeState(matcher, false) : { kind: 'lead', offset: 0, mayThink: false };
 
   function stepFree(state: AnswerState & { kind: 'free' }, byte: number): AnswerState | undefined {
-    const { next, role } = match(state.matcher, byte);
-    if (state.thinking) return role === 'close' ? afterThought(next) : freeState(next, true);
+    const { next, role } = match(state.matcherState, byte);
+    if (state.isThinking) return role === 'close' ? afterThought(next) : freeState(next, true);
     if (role === 'open') return freeState(next, true);
     const continues = byte === opener.charCodeAt(state.matched);
     const matched =
-      state.matched > 0 && continues ? state.matched + 1 : state.anchored && byte === codeOf(opener) ? 1 : 0;
+      state.matched > 0 && continues ? state.matched + 1 : state.isAnchored && byte === codeOf(opener) ? 1 : 0;
     if (matched === opener.length) return { kind: 'literal', index: 0, offset: matched };
     if (byte === opener.charCodeAt(opener.length - 1) && state.mention !== 'none') return undefined;
     return {
       kind: 'free',
-      matcher: next,
-      thinking: false,
+      matcherState: next,
+      isThinking: false,
       mention: role === 'mention' ? 'word' : mentionAfter(state.mention, byte),
       matched,
-      anchored: byte === newline || byte === colon || (state.anchored && markup.has(byte)),
+      isAnchored: byte === newline || byte === colon || (state.isAnchored && markup.has(byte)),
     };
   }
 
@@ -179,7 +179,7 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
     if (!isComplete(state)) return undefined;
     if (index < lastIndex || closing !== undefined)
       return stepLiteral({ kind: 'literal', index: index + 1, offset: 0 }, byte);
-    return byte === newline ? { kind: 'after', matcher: 0 } : undefined;
+    return byte === newline ? { kind: 'after', matcherState: 0 } : undefined;
   }
 
   function step(state: AnswerState, byte: number): AnswerState | undefined {
@@ -195,8 +195,8 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
       case 'end':
         return undefined;
       case 'after': {
-        const { next, role } = match(state.matcher, byte);
-        return role === undefined ? { kind: 'after', matcher: next } : undefined;
+        const { next, role } = match(state.matcherState, byte);
+        return role === undefined ? { kind: 'after', matcherState: next } : undefined;
       }
     }
   }
@@ -221,11 +221,11 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
 function freeState(state: number, thinking: boolean): AnswerState {
   return {
     kind: 'free',
-    matcher: thinking ? state : 0,
-    thinking,
+    matcherState: thinking ? state : 0,
+    isThinking: thinking,
     mention: 'none',
     matched: 0,
-    anchored: !thinking,
+    isAnchored: !thinking,
   };
 }
 

@@ -217,7 +217,7 @@ class Reply implements ConstraintState {
     const state = this.#state;
     if (state.kind === 'free' && this.#forcedIds.length === 0 && remaining - 1 < this.#rules.costs.start) {
       // The answer may need the whole remaining budget, so it must start now.
-      const before = state.thinking ? thinkingEnd : state.anchored ? '' : '\n';
+      const before = state.isThinking ? thinkingEnd : state.isAnchored ? '' : '\n';
       this.#forcedIds = [before, this.#literals[0]!].flatMap((text) =>
         text === '' ? [] : this.#rules.vocabulary.spell(text),
       );

@@ -3,13 +3,13 @@ import { GraphBuilder, shaderDevice, type Value } from '../graph/graph.js';
 import type { CacheShape, NewEntries, TokenCache } from './key-value-cache.js';
 import { ort } from './onnx-runtime.js';
 
-const slotBlock = 64;
+const slotBlockSize = 64;
 
 /**
  * Maximum number of lines [headDim] to write in place. With more, copying is faster, because the runtime compares every
  * pair of them.
  */
-const linesInPlace = 64;
+const maxLinesInPlace = 64;
 
 /** Graphs that change all tensors of a cache in a single run. */
 interface CacheGraphs {
@@ -125,11 +125,11 @@ class DeviceCache implements TokenCache {
     const length = this.#length + tokens;
     const newTensors = [...keys, ...values];
     const lines = this.#shape.kvHeads * this.#rows * tokens;
-    if (this.#stored !== undefined && length <= this.capacity && lines <= linesInPlace)
+    if (this.#stored !== undefined && length <= this.capacity && lines <= maxLinesInPlace)
       await this.#write(this.#stored, newTensors, tokens);
     else {
       const { capacity } = this;
-      const slots = new Int32Array(Math.max(capacity, Math.ceil(length / slotBlock) * slotBlock));
+      const slots = new Int32Array(Math.max(capacity, Math.ceil(length / slotBlockSize) * slotBlockSize));
       for (let slot = 0; slot < length; slot++)
         slots[slot] = slot < this.#length ? slot : capacity + slot - this.#length;
       this.#replace(await this.#rearrange(newTensors, this.#allRows(), slots));

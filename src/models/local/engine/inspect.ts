@@ -105,12 +105,12 @@ function tensorProblems(config: DecoderConfig, weights: StoredTensors): Problem[
 
 export function summarizeWeights(weights: StoredTensors): NonNullable<ModelReport['weights']> {
   const tensors = [...weights.values()];
-  const byDtype = new Map<string, number>();
-  for (const { dtype, shape } of tensors) byDtype.set(dtype, (byDtype.get(dtype) ?? 0) + product(shape));
+  const countByDtype = new Map<string, number>();
+  for (const { dtype, shape } of tensors) countByDtype.set(dtype, (countByDtype.get(dtype) ?? 0) + product(shape));
   return {
-    parameters: sum([...byDtype.values()]),
+    parameters: sum([...countByDtype.values()]),
     bytes: sum(tensors.map(({ length }) => length)),
-    dtypes: [...byDtype].sort((a, b) => b[1] - a[1]).map(([dtype]) => dtype),
+    dtypes: [...countByDtype].sort((a, b) => b[1] - a[1]).map(([dtype]) => dtype),
     files: new Set(tensors.map(({ file }) => file)).size,
   };
 }

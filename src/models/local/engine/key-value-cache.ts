@@ -186,7 +186,7 @@ export class KeyValueCache implements TokenCache {
 }
 
 /** Up to this many numbers, copying them one by one is faster than creating a view. */
-const fewNumbers = 256;
+const smallCopySize = 256;
 
 function copyNumbers(
   target: Float32Array,
@@ -195,7 +195,7 @@ function copyNumbers(
   from: number,
   count: number,
 ): void {
-  if (count > fewNumbers) target.set(source.subarray(from, from + count), at);
+  if (count > smallCopySize) target.set(source.subarray(from, from + count), at);
   else for (let i = 0; i < count; i++) target[at + i] = source[from + i]!;
 }
 
@@ -235,7 +235,7 @@ export function selectStates(states: LayerStates, rows: number, kept: readonly n
 }
 
 /** Maximum number of stored positions per sequence: 8 take 150 MB for a model with 0.8 billion weights. */
-const maxPlaces = 8;
+const maxPositions = 8;
 
 /** Stores a sequence's states at several positions, because a state can't be truncated to fewer tokens. */
 export class StateSnapshots {
@@ -263,6 +263,6 @@ export class StateSnapshots {
 
   add(tokens: number, states: LayerStates): void {
     this.#places.set(tokens, states);
-    for (const old of [...this.#places.keys()].slice(0, -maxPlaces)) this.#places.delete(old);
+    for (const old of [...this.#places.keys()].slice(0, -maxPositions)) this.#places.delete(old);
   }
 }

@@ -32,17 +32,17 @@ interface ForwardInput {
   /** Only for a graph that has adapter inputs. */
   readonly adapter?: AdapterInputs | undefined;
   /** The prompt's cache, shared by all rows; it has a single row. */
-  readonly prompt: TokenCache;
+  readonly promptCache: TokenCache;
   /** The cached tokens of each row. */
-  readonly own: TokenCache;
+  readonly ownCache: TokenCache;
   /** States of recurrent layers before the new tokens; if absent, the sequences start with these tokens. */
   readonly states?: LayerStates;
   /** Indices of the new tokens (row by row) at which to return logits. */
-  readonly logitsOf: readonly number[];
+  readonly logitIndices: readonly number[];
 }
 
 interface ForwardOutput {
-  /** [logitsOf.length, vocabulary] */
+  /** [logitIndices.length, vocabulary] */
   readonly logits: Float32Array;
   readonly entries: NewEntries;
   readonly states: LayerStates;
@@ -91,12 +91,12 @@ function newEntries(
   layers: number,
   tokens: number,
 ): NewEntries {
-  const all = results.entries;
+  const allEntries = results.entries;
   const part = (index: number): ort.Tensor => {
-    if (all === undefined) return results[`entries.${index}`]!;
-    const size = all.size / (2 * layers);
-    const shape = [all.dims[0]! / (2 * layers), ...all.dims.slice(1)];
-    const numbers = (all.data as Float32Array).subarray(index * size, (index + 1) * size);
+    if (allEntries === undefined) return results[`entries.${index}`]!;
+    const size = allEntries.size / (2 * layers);
+    const shape = [allEntries.dims[0]! / (2 * layers), ...allEntries.dims.slice(1)];
+    const numbers = (allEntries.data as Float32Array).subarray(index * size, (index + 1) * size);
     return new ort.Tensor('float32', numbers, shape);
   };
   const parts = Array.from({ length: 2 * layers }, (_, index) => part(index));
@@ -131,7 +131,7 @@ function sessionOptions(graph: BuiltGraph, settings: SessionSettings): ort.Infer
 }
 
 function feeds(config: DecoderConfig, input: ForwardInput): Record<string, ort.Tensor> {
-  const { prompt, own, rows } = input;
+  const { promptCache, ownCache, rows } = input;
   const tokens = input.ids.length / rows;
   const starts = [input.position].flat();
   const tensors: Record<string, ort.Tensor> = {
@@ -144,14 +144,14 @@ function feeds(config: DecoderConfig, input: ForwardInput): Record<string, ort.T
       ),
       [starts.length, tokens],
     ),
-    cached_positions: cachedPositions(prompt, own, starts.length),
-    rows: int32(Int32Array.from(input.logitsOf), [input.logitsOf.length]),
+    cached_positions: cachedPositions(promptCache, ownCache, starts.length),
+    rows: int32(Int32Array.from(input.logitIndices), [input.logitIndices.length]),
   };
   if (longRopeStart(config.layers) !== undefined) {
     const lengths = [input.sequenceTokens ?? starts.map((start) => start + tokens)].flat();
     tensors.sequence_tokens = int32(Int32Array.from(lengths), [lengths.length]);
   }
-  for (const [name, cache] of [['prompt', prompt] as const, ['own', own] as const]) {
+  for (const [name, cache] of [['prompt', promptCache] as const, ['own', ownCache] as const]) {
     const parts = cache.tensors();
     const layers = parts.length / 2;
     for (let layer = 0; layer < layers; layer++) {

@@ -83,11 +83,11 @@ export type DecoderOptions = Partial<DecoderConfig>;
 
 export interface ModelFamily {
   /** Maps the family's own spellings of keys to Llama's. */
-  readonly spelling?: Readonly<Record<string, string>>;
+  readonly spellings?: Readonly<Record<string, string>>;
   /** Keys, in Llama's spelling, that are derived from other keys if absent or null. */
   readonly derived?: (config: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
   readonly keys?: readonly OwnKey[];
-  readonly harmless?: readonly string[];
+  readonly harmlessKeys?: readonly string[];
   /** Values at which a key has no effect in this family. */
   readonly neutral?: Readonly<Record<string, unknown>>;
   /** Defaults for absent keys; they don't apply to null. */

@@ -115,7 +115,7 @@ export const modelFamilies: Readonly<Record<string, ModelFamily>> = {
   gemma2: {
     ...gemma,
     keys: ['hidden_activation', 'query_pre_attn_scalar', 'attn_logit_softcapping', 'final_logit_softcapping'],
-    harmless: ['cache_implementation'],
+    harmlessKeys: ['cache_implementation'],
     defaults: {
       ...gemmaDefaults,
       max_position_embeddings: 8192,
@@ -135,7 +135,7 @@ export const modelFamilies: Readonly<Record<string, ModelFamily>> = {
       'sliding_window_pattern',
       '_sliding_window_pattern',
     ],
-    harmless: ['cache_implementation'],
+    harmlessKeys: ['cache_implementation'],
     defaults: { ...gemmaDefaults, vocab_size: 262_208, max_position_embeddings: 131_072 },
     layerType: (config, layer) =>
       allBut(config.sliding_window_pattern ?? config._sliding_window_pattern ?? 6)(config, layer),
@@ -160,7 +160,7 @@ export const modelFamilies: Readonly<Record<string, ModelFamily>> = {
   granite: { keys: graniteKeys, biases: 'all', options: graniteOptions },
   granitemoehybrid: {
     keys: [...graniteKeys, 'shared_intermediate_size', 'position_embedding_type'],
-    harmless: (
+    harmlessKeys: (
       'layers_block_type num_experts_per_tok output_router_logits router_aux_loss_coef time_step_limit mamba_chunk_size mamba_conv_bias mamba_d_conv mamba_d_head ' +
       'mamba_d_state mamba_expand mamba_n_groups mamba_n_heads mamba_proj_bias normalization_function init_method'
     ).split(' '),

@@ -174,8 +174,8 @@ function readFamily(
     return readFamily({ ...content, architectures: undefined }, file);
   }
   const family = Object.hasOwn(modelFamilies, type ?? '') ? modelFamilies[type!] : undefined;
-  const decoder = classes?.every((name) => /ForCausalLM$|^GPT2LMHeadModel$/.test(name)) ?? true;
-  if (family !== undefined && decoder)
+  const isDecoder = classes?.every((name) => /ForCausalLM$|^GPT2LMHeadModel$/.test(name)) ?? true;
+  if (family !== undefined && isDecoder)
     return { family, name: type!, content: renameKeys(parsed.data, family) };
   throw new UserError({
     file,
@@ -189,10 +189,10 @@ function readFamily(
 }
 
 /** Renames keys to Llama's names. If both names are present, the family's own takes precedence. */
-function renameKeys(content: Readonly<Record<string, unknown>>, { spelling, derived }: ModelFamily) {
-  const respell = ([key, value]: [string, unknown]): [string, unknown] => [spelling?.[key] ?? key, value];
+function renameKeys(content: Readonly<Record<string, unknown>>, { spellings, derived }: ModelFamily) {
+  const respell = ([key, value]: [string, unknown]): [string, unknown] => [spellings?.[key] ?? key, value];
   const entries = Object.entries(content);
-  const isOwn = ([key]: [string, unknown]) => spelling !== undefined && key in spelling;
+  const isOwn = ([key]: [string, unknown]) => spellings !== undefined && key in spellings;
   const translated = Object.fromEntries([
     ...entries.filter((entry) => !isOwn(entry)),
     ...entries.filter(isOwn).map(respell),
@@ -202,8 +202,8 @@ function renameKeys(content: Readonly<Record<string, unknown>>, { spelling, deri
 }
 
 const knownKeys = (family: ModelFamily): KnownKeys => ({
-  read: [...Object.keys(commonShape), 'architectures', ...(family.keys ?? [])],
-  harmless: new Set([...harmlessModelKeys, ...(family.harmless ?? [])]),
+  readKeys: [...Object.keys(commonShape), 'architectures', ...(family.keys ?? [])],
+  harmlessKeys: new Set([...harmlessModelKeys, ...(family.harmlessKeys ?? [])]),
   neutral: {
     is_causal: true,
     causal: true,
@@ -242,8 +242,8 @@ function rejectUnsupported(config: HfConfig, name: string, family: ModelFamily, 
     throw valueError(file, 'quantization_config', config.quantization_config.quant_method ?? 'some method', [
       'weights in float32, float16 or bfloat16, which `model.quantization` can quantise',
     ]);
-  const rotary = config.partial_rotary_factor ?? 1;
-  if (rotary !== 1 && !family.partialRotation) throw valueError(file, 'partial_rotary_factor', rotary, ['1']);
+  const factor = config.partial_rotary_factor ?? 1;
+  if (factor !== 1 && !family.partialRotation) throw valueError(file, 'partial_rotary_factor', factor, ['1']);
   // Unless a family has all biases, Transformers ignores `mlp_bias`, whatever the weights contain.
   if (config.mlp_bias === true && family.biases !== 'all')
     throw valueError(file, 'mlp_bias', true, [`false, as ${name} requires`]);
@@ -277,9 +277,9 @@ function readLayers(config: HfConfig, family: ModelFamily, headDim: number, file
       (config.layer_types ? config.layer_types[layer] === recurrent.type : recurrent.at(config, layer))
     )
       return { rope: undefined, window: undefined, recurrence: recurrent.of(config, file) };
-    const usual =
+    const defaultType =
       window === undefined ? 'full_attention' : (family.layerType?.(config, layer) ?? 'full_attention');
-    const type = layerType(config, family, layer, usual, window !== undefined, file);
+    const type = layerType(config, family, layer, defaultType, window !== undefined, file);
     const rope = family.ropeOf?.(config, layer, type);
     return {
       rope: rope === null ? undefined : readRope({ ...config, ...rope }, type, ropeFamily, file),

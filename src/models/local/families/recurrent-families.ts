@@ -13,7 +13,7 @@ export const qwen35: ModelFamily = {
     'linear_num_value_heads',
     'linear_value_head_dim',
   ],
-  harmless: ['mtp_num_hidden_layers', 'mtp_use_dedicated_embeddings', 'mamba_ssm_dtype'],
+  harmlessKeys: ['mtp_num_hidden_layers', 'mtp_use_dedicated_embeddings', 'mamba_ssm_dtype'],
   neutral: { attn_output_gate: true },
   defaults: {
     head_dim: 256,
@@ -57,7 +57,7 @@ function gatedDelta(config: HfConfig, file: string) {
 
 /** GPT-2: learned positions, LayerNorm, no gate, and different key and module names. */
 export const gpt2: ModelFamily = {
-  spelling: {
+  spellings: {
     n_embd: 'hidden_size',
     n_layer: 'num_hidden_layers',
     n_head: 'num_attention_heads',
@@ -68,7 +68,7 @@ export const gpt2: ModelFamily = {
   },
   // By default, the feed-forward part is four times as wide as the residual stream.
   derived: ({ hidden_size }) => ({ intermediate_size: 4 * Number(hidden_size) }),
-  harmless: (
+  harmlessKeys: (
     'n_ctx reorder_and_upcast_attn summary_activation summary_first_dropout ' +
     'summary_proj_to_labels summary_type summary_use_proj task_specific_params'
   ).split(' '),

@@ -15,7 +15,7 @@ import type { CachedPrompt } from './prompt-caches.js';
 import type { Generation } from './protocol.js';
 
 /** The candidates' cache grows by this many slots at a time; whole blocks of spare slots don't change rounding. */
-const ownBlock = 32;
+const ownBlockSize = 32;
 
 export interface QueuedRequest {
   readonly request: GenerationRequest;
@@ -30,7 +30,7 @@ export interface StartedRequest extends QueuedRequest {
   readonly cachedTokens: number;
   readonly candidates: Candidate[];
   /** `cachedPrompt.tokens` after reading the prompt. If it is another list now, another request uses the prompt. */
-  read?: readonly number[];
+  tokensAfterRead?: readonly number[];
 }
 
 export interface Row {
@@ -120,12 +120,12 @@ export class CandidateRows {
       position: this.#isShared ? this.#ownCache.lengths : sharedCache.length + this.#ownCache.length,
       sequenceTokens: this.#isShared ? lengths : lengths[0]!,
       adapter: work.request.adapter,
-      prompt: sharedCache,
-      own: this.#ownCache,
+      promptCache: sharedCache,
+      ownCache: this.#ownCache,
       states: this.#states,
-      logitsOf: choosingRows.map((row) => (row + 1) * tokens - 1),
+      logitIndices: choosingRows.map((row) => (row + 1) * tokens - 1),
     });
-    await this.#ownCache.append(entries, ownBlock);
+    await this.#ownCache.append(entries, ownBlockSize);
     this.#states = states;
     for (const { candidate } of rows) candidate.unreadIds.splice(0, tokens);
     const errors = new Map<QueuedRequest, unknown>();
@@ -155,16 +155,16 @@ export class CandidateRows {
   }
 
   #enterCache(): void {
-    if (this.#newEntries.length > 0) this.#ownCache.join!(this.#newEntries, ownBlock);
+    if (this.#newEntries.length > 0) this.#ownCache.join!(this.#newEntries, ownBlockSize);
     this.#newEntries = [];
   }
 
   /** Adds the reply of a request to its prompt's cache, if it is the only one and `readTogether` allows it. */
   async #keepReplies(): Promise<void> {
     for (const [row, { work, candidate }] of this.#rows.entries()) {
-      const { candidates, cachedPrompt, read } = work;
+      const { candidates, cachedPrompt, tokensAfterRead } = work;
       if (!work.request.readTogether || candidates.length > 1) continue;
-      if (!candidate.isFinished || cachedPrompt.tokens !== read) continue;
+      if (!candidate.isFinished || cachedPrompt.tokens !== tokensAfterRead) continue;
       const from = this.#isShared ? work.request.prompt.length : 0;
       const entries = await this.#ownCache.entries(row, from);
       const { cache, states } = cachedPrompt;

@@ -59,7 +59,7 @@ export class Candidate {
   /** Chooses the next token from its logits, which it modifies, and adds any forced tokens after it. */
   take(logits: Float32Array): void {
     const { sampledLogProbabilities, sampling } = this.#request;
-    const raw = sampledLogProbabilities && !isUnfiltered(sampling, this.#mask) ? logits.slice() : undefined;
+    const rawLogits = sampledLogProbabilities && !isUnfiltered(sampling, this.#mask) ? logits.slice() : undefined;
     const { id, logProbability: drawn } = sampleToken(
       logits,
       sampling,
@@ -71,7 +71,7 @@ export class Candidate {
       // For greedy choices, log-probabilities are at temperature 1.
       const temperature = sampling.temperature || 1;
       const allowed = this.#mask?.kind === 'only' ? this.#mask.ids : undefined;
-      const tempered = temperature === 1 ? raw : raw?.map((logit) => logit / temperature);
+      const tempered = temperature === 1 ? rawLogits : rawLogits?.map((logit) => logit / temperature);
       this.#sampledLogProbabilities.push(
         tempered === undefined ? drawn : logProbability(tempered, id, allowed),
       );

@@ -26,7 +26,7 @@ const chunkOf = (hasStates: boolean): number => (hasStates ? 256 : 64);
 const maxJointTokens = 256;
 
 /** Maximum number of unread tokens of a prompt that is read together with others. */
-const shortPrompt = 64;
+const maxShortPrompt = 64;
 
 /** Memory limit in bytes for the rows of a batch. It doesn't depend on the machine, because it affects rounding. */
 const batchBytes = 2 ** 29;
@@ -136,9 +136,9 @@ export class TextGenerator {
 
   /** True if another prompt can be read now, alone or in one pass with the prompts in `#prefilling`. */
   #canRead(): boolean {
-    const unread = (this.#prefilling.length + 1) * largest([1, ...this.#prefilling.map(unreadTokens)]);
+    const jointTokens = (this.#prefilling.length + 1) * largest([1, ...this.#prefilling.map(unreadTokens)]);
     const canJoin = this.#rows.isShared && !this.#hasStates && this.#prefilling.every(isShort);
-    return this.#prefilling.length === 0 || (canJoin && unread <= maxJointTokens);
+    return this.#prefilling.length === 0 || (canJoin && jointTokens <= maxJointTokens);
   }
 
   async #begin(work: QueuedRequest): Promise<void> {
@@ -160,9 +160,9 @@ export class TextGenerator {
   async #prefill(work: StartedRequest): Promise<void> {
     const { cachedPrompt, hooks, request } = work;
     const { adapter, prompt: ids, maxTokens } = request;
-    const prompt = cachedPrompt.cache;
+    const promptCache = cachedPrompt.cache;
     try {
-      const from = prompt.length;
+      const from = promptCache.length;
       hooks.onRead?.(from, ids.length);
       const chunk = ids.slice(from, from + chunkOf(this.#hasStates));
       const isLast = from + chunk.length === ids.length;
@@ -172,14 +172,14 @@ export class TextGenerator {
         position: from,
         sequenceTokens: ids.length + maxTokens,
         adapter,
-        prompt,
-        own: this.#emptyCache,
+        promptCache,
+        ownCache: this.#emptyCache,
         states: cachedPrompt.states.stateAt(from),
-        logitsOf: isLast ? [chunk.length - 1] : [],
+        logitIndices: isLast ? [chunk.length - 1] : [],
       });
-      await prompt.append(output.entries);
-      if (this.#hasStates) cachedPrompt.states.add(prompt.length, output.states);
-      cachedPrompt.tokens = ids.slice(0, prompt.length);
+      await promptCache.append(output.entries);
+      if (this.#hasStates) cachedPrompt.states.add(promptCache.length, output.states);
+      cachedPrompt.tokens = ids.slice(0, promptCache.length);
       if (isLast) hooks.onRead?.(ids.length, ids.length);
       if (isLast) await this.#join(work, output.logits);
     } catch (error) {
@@ -189,34 +189,34 @@ export class TextGenerator {
   }
 
   /** Reads the rest of several prompts in one pass; shorter ones are padded. */
-  async #prefillTogether(works: readonly StartedRequest[]): Promise<void> {
+  async #prefillTogether(requests: readonly StartedRequest[]): Promise<void> {
     this.#jointCache ??= this.#session.newCache();
     const jointCache = this.#jointCache;
     try {
       jointCache.reset(0);
-      jointCache.join!(await Promise.all(works.map(({ cachedPrompt }) => cachedPrompt.cache.entries(0))), 1);
-      const [{ request }] = works as [StartedRequest, ...StartedRequest[]];
-      const position = [...jointCache.lengths];
-      const unreadCounts = works.map(unreadTokens);
+      jointCache.join!(await Promise.all(requests.map(({ cachedPrompt }) => cachedPrompt.cache.entries(0))), 1);
+      const [{ request }] = requests as [StartedRequest, ...StartedRequest[]];
+      const positions = [...jointCache.lengths];
+      const unreadCounts = requests.map(unreadTokens);
       const longest = largest(unreadCounts);
       const output = await this.#session.forward({
-        ids: works.flatMap(({ request: { prompt } }, row) => {
-          const rest = prompt.slice(position[row]);
+        ids: requests.flatMap(({ request: { prompt } }, row) => {
+          const rest = prompt.slice(positions[row]);
           return [...rest, ...Array<number>(longest - rest.length).fill(rest.at(-1)!)];
         }),
-        rows: works.length,
-        position,
+        rows: requests.length,
+        position: positions,
         adapter: request.adapter,
-        prompt: this.#emptyCache,
-        own: jointCache,
-        sequenceTokens: works.map(({ request: { maxTokens, prompt } }) => prompt.length + maxTokens),
-        logitsOf: unreadCounts.map((tokens, row) => row * longest + tokens - 1),
+        promptCache: this.#emptyCache,
+        ownCache: jointCache,
+        sequenceTokens: requests.map(({ request: { maxTokens, prompt } }) => prompt.length + maxTokens),
+        logitIndices: unreadCounts.map((tokens, row) => row * longest + tokens - 1),
       });
       await jointCache.append(output.entries);
-      for (const [row, work] of works.entries()) {
-        const { cachedPrompt, request: asked } = work;
-        await cachedPrompt.cache.append(await jointCache.entries(row, position[row], asked.prompt.length));
-        cachedPrompt.tokens = asked.prompt;
+      for (const [row, work] of requests.entries()) {
+        const { cachedPrompt, request } = work;
+        await cachedPrompt.cache.append(await jointCache.entries(row, positions[row], request.prompt.length));
+        cachedPrompt.tokens = request.prompt;
         const { vocabulary } = this.#config;
         await this.#join(work, output.logits.subarray(row * vocabulary, (row + 1) * vocabulary));
       }
@@ -233,7 +233,7 @@ export class TextGenerator {
   /** Starts the candidates of a prompt. @param logits logits after its last token */
   async #join(work: StartedRequest, logits: Float32Array): Promise<void> {
     const { candidates, cachedPrompt, request } = work;
-    work.read = cachedPrompt.tokens;
+    work.tokensAfterRead = cachedPrompt.tokens;
     append(
       candidates,
       request.seeds.map((seed) => new Candidate(seed, request, this.#bytes)),
@@ -248,13 +248,13 @@ export class TextGenerator {
   }
 
   async #step(): Promise<void> {
-    const works = this.#rows.all.map(({ work }) => work);
+    const requests = this.#rows.all.map(({ work }) => work);
     try {
-      const failed = await this.#rows.step();
-      for (const [work, error] of failed) work.reject(error);
-      resolveFinished(works.filter((work) => !failed.has(work)));
+      const errors = await this.#rows.step();
+      for (const [work, error] of errors) work.reject(error);
+      resolveFinished(requests.filter((work) => !errors.has(work)));
     } catch (error) {
-      for (const work of works) work.reject(error);
+      for (const work of requests) work.reject(error);
       await this.#rows.keep(() => false);
     }
   }
@@ -273,7 +273,7 @@ const unreadTokens = ({ cachedPrompt, request }: StartedRequest): number =>
 
 /** True if a request's prompt may be read together with others and its unread part is short. */
 const isShort = (work: StartedRequest): boolean =>
-  work.request.readTogether === true && unreadTokens(work) <= shortPrompt;
+  work.request.readTogether === true && unreadTokens(work) <= maxShortPrompt;
 
 function resolveFinished(works: readonly StartedRequest[]): void {
   for (const { candidates, request, cachedTokens, resolve } of new Set(works))

@@ -59,13 +59,13 @@ export class PromptCaches {
     const match = peers
       .map((hit) => ({ hit, common: commonPrefix(hit.tokens, prompt) }))
       .reduceRight((best, one) => (one.common > best.common ? one : best), { hit: peers.at(-1), common: 0 });
-    const reusable = match.common - (match.common % step);
+    const reusableTokens = match.common - (match.common % step);
     const hit =
       match.hit === undefined ||
       (isConcurrent &&
         (isUnread(match.hit) || match.common < Math.min(match.hit.lookupLength, match.hit.tokens.length)))
-        ? await this.#copy(kind, match.hit, reusable)
-        : this.#cut(match.hit, match.hit.kind.isLong === kind.isLong ? reusable : 0);
+        ? await this.#copy(kind, match.hit, reusableTokens)
+        : this.#cut(match.hit, match.hit.kind.isLong === kind.isLong ? reusableTokens : 0);
     hit.kind = kind;
     hit.lookupLength = prompt.length;
     this.#prompts = [...this.#prompts.filter((one) => one !== hit), hit];

@@ -36,14 +36,14 @@ export interface AttentionShapes {
   /** [kvHeads, B, S, headDim] */
   readonly newKeys: Value;
   /** [1]: number of query matrices per key head in a product with a shared segment. */
-  readonly apart: Value;
+  readonly queryMatrices: Value;
 }
 
 /**
  * Emits the shapes, from `ids` [B, S]. A product with a single row rounds differently from larger ones. So that one
  * candidate and several get the same result, the rows aren't joined into one matrix if there is one query head per key
  * head and one new token per row.
- * @param given replaces the computed `apart`
+ * @param given replaces the computed `queryMatrices`
  */
 export function emitShapes({ g, config }: DecoderBuild, ids: Value, given?: Value): AttentionShapes {
   const { heads, hidden, kvHeads, headDim } = config;
@@ -54,7 +54,7 @@ export function emitShapes({ g, config }: DecoderBuild, ids: Value, given?: Valu
   const concat = (...parts: Value[]) => g.op('Concat', parts, { axis: 0 });
   const one = g.integers([1]);
   const rowGroups = () => g.op('Where', [g.op('Equal', [tokens, one]), batch, one]);
-  const apart = given ?? (g.shaders || group > 1 ? one : rowGroups());
+  const queryMatrices = given ?? (g.shaders || group > 1 ? one : rowGroups());
   return {
     batch,
     tokens,
@@ -65,7 +65,7 @@ export function emitShapes({ g, config }: DecoderBuild, ids: Value, given?: Valu
     grouped: concat(g.integers([kvHeads]), batch, g.integers([-1, headDim])),
     ungrouped: concat(g.integers([kvHeads]), batch, g.integers([group, -1, headDim])),
     newKeys: concat(g.integers([kvHeads]), batch, g.integers([-1, headDim])),
-    apart,
+    queryMatrices,
   };
 }
 
@@ -248,7 +248,7 @@ function attend(
   const transposed = (matrix: Value) => g.op('Transpose', [matrix], { perm: [0, 1, 3, 2] });
   const join = (...parts: Value[]) => g.op('Concat', parts, { axis: 0 });
   // Rows that share a segment form one matrix, so that the segment is read only once.
-  const jointShape = join(g.integers([kvHeads]), shapes.apart, g.integers([-1, headDim]));
+  const jointShape = join(g.integers([kvHeads]), shapes.queryMatrices, g.integers([-1, headDim]));
   const scores = segments.map(({ keys: cached, length, shared }) => {
     if (!shared) return multiply(queries, transposed(cached));
     const product = multiply(g.op('Reshape', [queries, jointShape]), transposed(cached));
@@ -264,7 +264,7 @@ function attend(
     if (!shared) return multiply(parts[index]!, cached);
     const flat = g.op('Reshape', [
       parts[index]!,
-      join(g.integers([kvHeads]), shapes.apart, g.integers([-1]), length),
+      join(g.integers([kvHeads]), shapes.queryMatrices, g.integers([-1]), length),
     ]);
     return g.op('Reshape', [multiply(flat, cached), shapes.grouped]);
   });

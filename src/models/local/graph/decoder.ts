@@ -101,8 +101,8 @@ export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): Decode
       layer.recurrence === undefined ? attend(layer, module, x) : recur(layer.recurrence, module, x());
     hidden = addTo(normalize(mixed, norms.afterAttention));
     stream.push(hidden);
-    const fed = feedForward(build, module, normalize(hidden, norms.beforeFeedForward));
-    hidden = addTo(normalize(fed, norms.afterFeedForward));
+    const output = feedForward(build, module, normalize(hidden, norms.beforeFeedForward));
+    hidden = addTo(normalize(output, norms.afterFeedForward));
     stream.push(hidden);
   });
   return { hidden, keys, values, states, stream };

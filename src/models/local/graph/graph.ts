@@ -34,7 +34,7 @@ interface Composite {
   readonly node: OnnxNode;
 }
 
-const arithmeticOfSizes: ReadonlySet<string> = new Set(['Slice', 'Concat', 'Mul', 'Add']);
+const sizeOperators: ReadonlySet<string> = new Set(['Slice', 'Concat', 'Mul', 'Add']);
 
 /** A graph and its ONNX model, which a session can load. */
 export interface BuiltGraph {
@@ -89,7 +89,7 @@ export class GraphBuilder {
   /** True if the operator computes sizes. Each size is computed only once, because a smaller graph loads faster. */
   #givesIntegers(op: string, inputs: readonly Value[]): boolean {
     if (op === 'Shape') return true;
-    return arithmeticOfSizes.has(op) && inputs.every((name) => this.#integers.has(name));
+    return sizeOperators.has(op) && inputs.every((name) => this.#integers.has(name));
   }
 
   split(

@@ -25,7 +25,7 @@ export function modelWithoutShapes(graph: OnnxGraph, input: string): Uint8Array 
     slices.set(hidden, node('Slice', [target, 'hidden.start', 'hidden.end'], hidden));
     return { ...one, inputs: [from, hidden] };
   });
-  const end = [
+  const endNodes = [
     node('Shape', [input], 'hidden.shape'),
     node('ReduceMax', ['hidden.shape'], 'hidden.size'),
     node('Add', ['hidden.size', 'hidden.most'], 'hidden.end'),
@@ -35,7 +35,7 @@ export function modelWithoutShapes(graph: OnnxGraph, input: string): Uint8Array 
     integer('hidden.start', 0),
     integer('hidden.most', maxDimensions),
   ];
-  return writeOnnxModel({ ...graph, initializers, nodes: [...end, ...slices.values(), ...nodes] }, false);
+  return writeOnnxModel({ ...graph, initializers, nodes: [...endNodes, ...slices.values(), ...nodes] }, false);
 }
 
 const node = (op: string, inputs: readonly string[], output: string): OnnxNode => ({

@@ -26,8 +26,8 @@ export function loraParameters(
       const found = factors(module);
       const product = base.linear(module, x, bias);
       if (found === undefined) return product;
-      const narrow = g.op('Gemm', [dropout(module, x), found.a], { transB: 1 });
-      const scaled = g.op('Mul', [narrow, g.floats(precision, [found.scale], [])]);
+      const lowRank = g.op('Gemm', [dropout(module, x), found.a], { transB: 1 });
+      const scaled = g.op('Mul', [lowRank, g.floats(precision, [found.scale], [])]);
       return g.op('Add', [product, g.op('Gemm', [scaled, found.b], { transB: 1 })]);
     },
   };

@@ -41,7 +41,7 @@ export function roundWeights(
   format: WeightFormat,
 ): PackedWeights {
   const { bits, block } = weightFormats[format];
-  const packing = { bits, block, offset: false } as const;
+  const packing = { bits, block, hasOffset: false } as const;
   return { ...pack(model, `int${bits}-block${block}`, matrices, () => packing), format };
 }
 
@@ -58,8 +58,8 @@ export const isPacked = ({ dtype }: StoredTensor): boolean => blockType(dtype)?.
 export function readPackedRows(matrix: PackedMatrix, from: number, count: number): Float32Array {
   const { rows, columns, bits, block } = matrix;
   const part = (tensor: StoredTensor) => {
-    const perRow = tensor.length / rows;
-    return readTensorBytes(tensor, from * perRow, count * perRow);
+    const rowBytes = tensor.length / rows;
+    return readTensorBytes(tensor, from * rowBytes, count * rowBytes);
   };
   const codes = part(matrix.codes);
   const scales = toFloat32(part(matrix.scales), 'F32');
@@ -73,8 +73,8 @@ export function readPackedRows(matrix: PackedMatrix, from: number, count: number
     const scale = scales[b]!;
     const offset = offsets?.[b] ?? 0;
     for (let i = 0; i < Math.min(block, columns - column); i++) {
-      const place = b * block + i;
-      const code = bits === 8 ? codes[place]! : (codes[place >> 1]! >> (4 * (place & 1))) & 15;
+      const index = b * block + i;
+      const code = bits === 8 ? codes[index]! : (codes[index >> 1]! >> (4 * (index & 1))) & 15;
       values[at + i] = (code - middle) * scale + offset;
     }
   }
@@ -89,9 +89,9 @@ function pack(
 ): Omit<PackedWeights, 'format'> {
   const { layout, bytes } = layoutOf(matrices, packingOf);
   const file = cachedFile(model, kind, formatVersion, matrices, bytes, (path) => write(path, layout));
-  const stored = new Map(readSafetensors(file).tensors.map((tensor) => [tensor.name, tensor]));
+  const tensorsByName = new Map(readSafetensors(file).tensors.map((tensor) => [tensor.name, tensor]));
   const packedMatrices = layout.map(
-    ({ tensor, packing }) => [tensor.name, matrixOf(tensor, packing, stored)] as const,
+    ({ tensor, packing }) => [tensor.name, matrixOf(tensor, packing, tensorsByName)] as const,
   );
   return { file, matrices: new Map(packedMatrices) };
 }
@@ -105,7 +105,7 @@ function matrixOf(tensor: StoredTensor, packing: Packing, stored: StoredTensors)
     columns,
     codes: part('codes'),
     scales: part('scales'),
-    ...(packing.offset && { offsets: part('offsets') }),
+    ...(packing.hasOffset && { offsets: part('offsets') }),
   };
 }
 
@@ -118,7 +118,7 @@ interface PlacedMatrix {
   readonly packing: Packing;
   readonly blocks: number;
   /** Bytes per row of codes, scales and offsets (0 if the packing has none), and each part's start in the data. */
-  readonly perRow: Readonly<PartSizes>;
+  readonly rowBytes: Readonly<PartSizes>;
   readonly starts: PartSizes;
 }
 
@@ -126,29 +126,29 @@ function layoutOf(matrices: readonly StoredTensor[], packingOf: (tensor: StoredT
   const layout = matrices.map((tensor): PlacedMatrix => {
     const packing = packingOf(tensor);
     const blocks = Math.ceil(tensor.shape[1]! / packing.block);
-    const codes = (blocks * packing.block * packing.bits) / 8;
-    const perRow = { codes, scales: 4 * blocks, offsets: packing.offset ? 4 * blocks : 0 };
-    return { tensor, packing, blocks, perRow, starts: { codes: 0, scales: 0, offsets: 0 } };
+    const codeBytes = (blocks * packing.block * packing.bits) / 8;
+    const rowBytes = { codes: codeBytes, scales: 4 * blocks, offsets: packing.hasOffset ? 4 * blocks : 0 };
+    return { tensor, packing, blocks, rowBytes, starts: { codes: 0, scales: 0, offsets: 0 } };
   });
   let bytes = 0;
   // Parts of one kind are adjacent, so matrices that multiply the same x form one range of the file.
   for (const part of parts)
-    for (const { perRow, starts, tensor } of layout) {
+    for (const { rowBytes, starts, tensor } of layout) {
       starts[part] = bytes;
-      bytes += tensor.shape[0]! * perRow[part];
+      bytes += tensor.shape[0]! * rowBytes[part];
     }
   return { layout, bytes };
 }
 
 function headerOf(layout: readonly PlacedMatrix[]): Uint8Array {
-  const entries = layout.flatMap(({ blocks, perRow, starts, tensor }) => {
+  const entries = layout.flatMap(({ blocks, rowBytes, starts, tensor }) => {
     const rows = tensor.shape[0]!;
     return parts
-      .filter((part) => perRow[part] > 0)
+      .filter((part) => rowBytes[part] > 0)
       .map((part) => {
         const [dtype, shape] =
-          part === 'codes' ? ['U8', [rows, blocks, perRow.codes / blocks]] : ['F32', [rows, blocks]];
-        const data_offsets = [starts[part], starts[part] + rows * perRow[part]];
+          part === 'codes' ? ['U8', [rows, blocks, rowBytes.codes / blocks]] : ['F32', [rows, blocks]];
+        const data_offsets = [starts[part], starts[part] + rows * rowBytes[part]];
         return [`${tensor.name}.${part}`, { dtype, shape, data_offsets }] as const;
       });
   });
@@ -170,14 +170,14 @@ function write(file: string, layout: readonly PlacedMatrix[]): void {
     const header = headerOf(layout);
     writeAll(descriptor, header, 0);
     for (const placed of layout) {
-      const { perRow, starts, tensor } = placed;
+      const { rowBytes, starts, tensor } = placed;
       const rows = tensor.shape[0]!;
-      const head = tensor.interleaved ?? 1;
-      const step = Math.max(1, Math.floor(chunkBytes / (tensor.length / rows) / head)) * head;
+      const headRows = tensor.interleaved ?? 1;
+      const step = Math.max(1, Math.floor(chunkBytes / (tensor.length / rows) / headRows)) * headRows;
       for (let row = 0; row < rows; row += step) {
         const packed = packRows(placed, row, Math.min(step, rows - row));
-        for (const part of parts.filter((one) => perRow[one] > 0))
-          writeAll(descriptor, bytesOf(packed[part]!), header.length + starts[part] + row * perRow[part]);
+        for (const part of parts.filter((one) => rowBytes[one] > 0))
+          writeAll(descriptor, bytesOf(packed[part]!), header.length + starts[part] + row * rowBytes[part]);
       }
     }
     fsyncSync(descriptor);
@@ -217,12 +217,12 @@ function repackRows(tensor: StoredTensor, from: number, count: number): PackedRo
   };
   const unpacked = emptyBlock(elements, block);
   for (let row = 0; row < count; row++) {
-    const stored = order === undefined ? row : order[from + row]! - from;
+    const storedRow = order === undefined ? row : order[from + row]! - from;
     for (let b = 0; b < columns / elements; b++) {
-      unpack!(bytes, stored * rowBytes + b * blockBytes, unpacked);
+      unpack!(bytes, storedRow * rowBytes + b * blockBytes, unpacked);
       const at = row * rowSizes.scales + (b * elements) / block;
       result.scales.set(unpacked.scales, at);
-      if (packing!.offset) result.offsets.set(unpacked.offsets, at);
+      if (packing!.hasOffset) result.offsets.set(unpacked.offsets, at);
       const start = row * rowSizes.codes + (b * elements * bits) / 8;
       if (bits === 8) result.codes.set(unpacked.codes, start);
       else

@@ -35,8 +35,8 @@ export function ropeFrequencies(rope: Rope, width: number, long = false): number
     case 'yarn': {
       const [low, high] = yarnRange(rope, width);
       return wavelengths.map((length, i) => {
-        const stretched = Math.min(1, Math.max(0, (i - low) / (high - low)));
-        return Math.fround((1 - stretched) / length + stretched / Math.fround(rope.factor * length));
+        const ramp = Math.min(1, Math.max(0, (i - low) / (high - low)));
+        return Math.fround((1 - ramp) / length + ramp / Math.fround(rope.factor * length));
       });
     }
     case 'longrope': {

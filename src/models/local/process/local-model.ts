@@ -143,8 +143,8 @@ export function localContext({
 export function modelName(directory: string): string {
   if (isHfReference(directory)) return directory;
   const resolved = path.resolve(directory);
-  const cached = /models--([^/\\]+)[/\\]snapshots[/\\][^/\\]+$/.exec(resolved);
-  return cached === null ? path.basename(resolved) : cached[1]!.replaceAll('--', '/');
+  const cacheMatch = /models--([^/\\]+)[/\\]snapshots[/\\][^/\\]+$/.exec(resolved);
+  return cacheMatch === null ? path.basename(resolved) : cacheMatch[1]!.replaceAll('--', '/');
 }
 
 /** Converts a result to completions; the first contains the usage and latency of the whole call. */

@@ -18,7 +18,7 @@ interface PendingJob {
   resolve(result: JobResult): void;
   reject(error: Error): void;
   readonly onRead: OnRead | undefined;
-  readonly started: number;
+  readonly startMs: number;
 }
 
 interface RunningProcess {
@@ -56,8 +56,8 @@ export class ModelProcess {
 
   /** Runs a job; at most `batch` (default: 1) run at once. @throws ModelError, or UserError if the model is unusable */
   async generate(job: GenerateJob, signal?: AbortSignal, onRead?: OnRead): Promise<JobResult> {
-    const started = performance.now();
-    const abortError = () => errorOf(this.#id, { kind: 'aborted' }, performance.now() - started);
+    const startMs = performance.now();
+    const abortError = () => errorOf(this.#id, { kind: 'aborted' }, performance.now() - startMs);
     if (signal?.aborted) throw abortError();
     const { child, jobs } = this.#start();
     const id = this.#nextJob++;
@@ -65,7 +65,7 @@ export class ModelProcess {
     holdOpen(child, true);
     try {
       return await new Promise<JobResult>((resolve, reject) => {
-        jobs.set(id, { resolve, reject, onRead, started });
+        jobs.set(id, { resolve, reject, onRead, startMs });
         endWait = onAbort(signal, () => {
           send(child, { kind: 'abort', id });
           reject(abortError());
@@ -105,7 +105,7 @@ export class ModelProcess {
         if (this.#running?.child === child) this.#running = undefined;
         reject(errorOf(this.#id, failure, 0));
         for (const job of jobs.values())
-          job.reject(errorOf(this.#id, failure, performance.now() - job.started));
+          job.reject(errorOf(this.#id, failure, performance.now() - job.startMs));
         jobs.clear();
       };
       child.on('message', (message: ProcessMessage) => {
@@ -132,7 +132,7 @@ export class ModelProcess {
     if (job === undefined) return;
     if (message.kind === 'read') job.onRead?.(message.read, message.of);
     else if (message.kind === 'done') job.resolve(message.result);
-    else job.reject(errorOf(this.#id, message.failure, performance.now() - job.started));
+    else job.reject(errorOf(this.#id, message.failure, performance.now() - job.startMs));
   }
 }
 

@@ -52,8 +52,8 @@ export function hfModelPath(reference: string, env: Variables = process.env): st
   const cache = hfCache(env);
   const snapshot = snapshotOf(repositoryFolder(cache, repository), revision);
   const found = snapshot && (file === undefined ? snapshot : path.join(snapshot, file));
-  const weights = file === undefined ? 'config.json' : '';
-  if (found !== undefined && existsSync(path.join(found, weights))) return found;
+  const requiredFile = file === undefined ? 'config.json' : '';
+  if (found !== undefined && existsSync(path.join(found, requiredFile))) return found;
   throw new UserError({
     field: 'model.path',
     value: reference,

@@ -102,11 +102,11 @@ function downloadError(reference: string, message: string, status?: number): Use
 
 /** Selects the weights and related files at the top level of the repository, or all parts of one GGUF file. */
 function filesOf({ repository, file }: HfReference, files: readonly HubFile[]): readonly HubFile[] {
-  const split = file && /^(.*-)\d{5}(-of-\d{5}\.gguf)$/.exec(file);
+  const shardMatch = file && /^(.*-)\d{5}(-of-\d{5}\.gguf)$/.exec(file);
   const chosen = files.filter(({ rfilename: name }) => {
     if (file === undefined) return otherFiles.test(name) || /^model(-\d+-of-\d+)?\.safetensors$/.test(name);
-    if (name === file || !split) return name === file;
-    const [, start, end] = split;
+    if (name === file || !shardMatch) return name === file;
+    const [, start, end] = shardMatch;
     return (
       name.startsWith(start!) &&
       name.endsWith(end!) &&

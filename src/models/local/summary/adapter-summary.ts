@@ -78,7 +78,7 @@ export function adapterRows({ base, adapter, fit, problems }: AdapterSummary): (
   if (adapter === undefined) return [['verdict', "can't be used as it is"]];
   const { rank, alpha, scale, modules, parameters } = adapter;
   const counts = Object.entries(modules).map(([name, layers]) => `${layers} ${name}`);
-  const usable = fit === undefined ? 'can be read' : `can be used with ${basename(fit.model)}`;
+  const usableText = fit === undefined ? 'can be read' : `can be used with ${basename(fit.model)}`;
   return [
     ['adapter', `LoRA of rank ${rank}, alpha ${alpha}: scaled by ${Number(scale.toPrecision(4))}`],
     ['modules', counts.join(', ')],
@@ -90,6 +90,6 @@ export function adapterRows({ base, adapter, fit, problems }: AdapterSummary): (
         ? 'not checked; pass the directory of the base model with --base'
         : `${fit.fits ? 'yes' : 'no'} (checked against ${fit.model})`,
     ],
-    ['verdict', problems.length > 0 ? "can't be used as it is" : usable],
+    ['verdict', problems.length > 0 ? "can't be used as it is" : usableText],
   ];
 }

@@ -56,25 +56,25 @@ export function modelSummary(
 
 /** Computes the memory that a model needs. Rows of an untied embedding are looked up on disk; vectors are float32. */
 export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): MemoryNeed {
-  let matrices = 0;
-  let vectors = 0;
+  let matrixWeights = 0;
+  let vectorWeights = 0;
   let storedBytes = 0;
   let isQuantized = false;
   for (const { name, shape } of decoderTensors(config)) {
     const size = shape.reduce((a, b) => a * b, 1);
-    if (shape.length === 1) vectors += size;
+    if (shape.length === 1) vectorWeights += size;
     else if (config.tied || name !== `${config.modules.embedding}.weight`) {
       const packing = blockType(stored?.get(name)?.dtype ?? '')?.packing;
-      matrices += size;
+      matrixWeights += size;
       isQuantized ||= packing !== undefined;
       storedBytes += packing === undefined ? 4 * size : (size * packedBits(packing)) / 8;
     }
   }
-  const bytesAt = (bits: number) => Math.round((matrices * bits) / 8 + vectors * 4);
-  const roundedBytes = (name: WeightFormat) => bytesAt(packedBits({ ...weightFormats[name], offset: false }));
+  const bytesAt = (bits: number) => Math.round((matrixWeights * bits) / 8 + vectorWeights * 4);
+  const roundedBytes = (name: WeightFormat) => bytesAt(packedBits({ ...weightFormats[name], hasOffset: false }));
   return {
     weights: isQuantized
-      ? { none: Math.round(storedBytes + vectors * 4), float32: bytesAt(32) }
+      ? { none: Math.round(storedBytes + vectorWeights * 4), float32: bytesAt(32) }
       : {
           none: bytesAt(32),
           int8: roundedBytes('int8'),
@@ -86,7 +86,7 @@ export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): Memor
 }
 
 /** Returns the bits per weight, including the weight's share of its block's scale and offset. */
-const packedBits = ({ bits, block, offset }: Packing) => bits + (32 * (offset ? 2 : 1)) / block;
+const packedBits = ({ bits, block, hasOffset }: Packing) => bits + (32 * (hasOffset ? 2 : 1)) / block;
 
 const systemTexts: Readonly<Record<SystemMessages, string>> = {
   rendered: 'accepts a system message',

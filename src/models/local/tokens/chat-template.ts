@@ -45,7 +45,7 @@ export interface ChatTemplate {
   /** All strings in the template, whether or not they are ever output. */
   readonly literals: readonly string[];
   /** Strings that the template may search for in messages, such as `</think>`: arguments of methods and of `in`. */
-  readonly searched: readonly string[];
+  readonly searchedTexts: readonly string[];
   /** Renders the prompt's text before tokenisation; it ends where the assistant's reply begins. */
   render(messages: readonly ChatMessage[]): string;
 }
@@ -62,7 +62,7 @@ export function openChatTemplate(
     const text = tokenText(config[name]);
     return text === undefined ? [] : ([[name, text]] as const);
   });
-  const fixed = new Map<string, Value>([
+  const fixedVariables = new Map<string, Value>([
     ...globals,
     ...tokens,
     // Transformers passes these two as None, and templates test `is not none`.
@@ -75,7 +75,7 @@ export function openChatTemplate(
     file,
     ...literalsOf(template),
     render(messages) {
-      const all = new Map([...fixed, ['messages', toValue(messages)], ...own]);
+      const all = new Map([...fixedVariables, ['messages', toValue(messages)], ...own]);
       try {
         // Searching a long text repeatedly takes few steps but a long time, so limit the time too.
         return withTimeLimit(maxSeconds, () => renderNode(template, all));
@@ -92,15 +92,15 @@ export function openChatTemplate(
   };
 }
 
-function literalsOf(template: Node): Pick<ChatTemplate, 'literals' | 'searched'> {
+function literalsOf(template: Node): Pick<ChatTemplate, 'literals' | 'searchedTexts'> {
   const nodes = nodesOf(template);
   const texts = (found: readonly Node[]) =>
     found.flatMap((node) => (node.type === 'StringLiteral' ? [node.value] : []));
-  const searched = nodes.flatMap((node) => {
+  const searchedNodes = nodes.flatMap((node) => {
     if (node.type === 'CallExpression' && node.callee.type === 'MemberExpression') return node.args;
     return node.type === 'BinaryExpression' && /in$/.test(node.operator.value) ? [node.left] : [];
   });
-  return { literals: texts(nodes), searched: texts(searched) };
+  return { literals: texts(nodes), searchedTexts: texts(searchedNodes) };
 }
 
 const templateError = (error: UnsupportedError, file: string) =>
@@ -221,17 +221,17 @@ export function controlTokens(
   inReplies: readonly string[],
   ordinary: readonly string[],
 ): ControlTokens {
-  const isControl = new Set(control);
-  const token = anyOf([...control, ...ordinary].sort((a, b) => b.length - a.length));
+  const controlTexts = new Set(control);
+  const tokenPattern = anyOf([...control, ...ordinary].sort((a, b) => b.length - a.length));
   const headsOf = (tokens: readonly string[]) => new RegExp(`(?=${anyOf(tokens).source})(.)`, 'gsu');
   const heads = headsOf(control);
   const headsInReplies = headsOf(control.filter((one) => !inReplies.includes(one)));
   const strays = new RegExp(`[${breaker}${marker}]`, 'gu');
-  const spelled = (found: string) => (isControl.has(found) ? marker + found : found);
+  const spelled = (found: string) => (controlTexts.has(found) ? marker + found : found);
   return {
     shield: (content, isReply) =>
       content.replace(strays, '\u{FFFD}').replace(isReply ? headsInReplies : heads, `$1${breaker}`),
-    mark: (rendered) => rendered.replace(token, spelled).replaceAll(breaker, ''),
+    mark: (rendered) => rendered.replace(tokenPattern, spelled).replaceAll(breaker, ''),
     clean: (rendered) => rendered.replace(strays, ''),
     spell: spelled,
   };

@@ -39,10 +39,10 @@ export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
   if (model === 'llama') {
     const scores = readNumbers(gguf, 'scores', tokens.length);
     if (scores === undefined) throw missingError(gguf, 'scores', 'a list of numbers, one per token');
-    const prefixed = metadata.get('tokenizer.ggml.add_space_prefix') !== false;
+    const addsPrefix = metadata.get('tokenizer.ggml.add_space_prefix') !== false;
     return {
       ...shared,
-      ...spaced(prefixed, null, vocab, scoredMerges(vocab, tokens, kinds, scores), unkToken),
+      ...spaced(addsPrefix, null, vocab, scoredMerges(vocab, tokens, kinds, scores), unkToken),
     };
   }
   throw valueError('tokenizer.ggml.model', model, ['gpt2', 'llama', 'gemma4'], file);
@@ -142,8 +142,8 @@ function scoredMerges(
   kinds: readonly number[],
   scores: readonly number[],
 ): Merges {
-  const mergeable = (id: number) => kinds[id] === tokenKinds.normal || kinds[id] === tokenKinds.userDefined;
-  const order = tokens.map((_, id) => id).filter(mergeable);
+  const isMergeable = (id: number) => kinds[id] === tokenKinds.normal || kinds[id] === tokenKinds.userDefined;
+  const order = tokens.map((_, id) => id).filter(isMergeable);
   order.sort((a, b) => scores[b]! - scores[a]! || a - b);
   return order.flatMap((id) => {
     const characters = [...tokens[id]!];
@@ -166,8 +166,8 @@ function readTexts(gguf: GgufFile, name: string): readonly string[] {
 function readNumbers(gguf: GgufFile, name: string, count: number): readonly number[] | undefined {
   const values = gguf.metadata.get(`tokenizer.ggml.${name}`);
   if (values === undefined) return undefined;
-  const right = Array.isArray(values) && values.length === count && typeof values[0] === 'number';
-  if (right) return values as readonly number[];
+  const isValid = Array.isArray(values) && values.length === count && typeof values[0] === 'number';
+  if (isValid) return values as readonly number[];
   throw missingError(gguf, name, `a list of ${count} numbers, one per token`);
 }
 

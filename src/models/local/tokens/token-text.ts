@@ -21,9 +21,9 @@ export function tokenBytes(
   const form = kinds.join();
   if (!Object.hasOwn(forms, form)) throw valueError('decoder', kinds, Object.keys(forms), file);
   const { byteLevel, stripsFirstSpace } = forms[form]!;
-  const special = new Set(json.added_tokens.filter((token) => token.special).map((token) => token.id));
+  const specialIds = new Set(json.added_tokens.filter((token) => token.special).map((token) => token.id));
   const table = tokens.map((token, id) => {
-    if (token === undefined || special.has(id)) return noBytes;
+    if (token === undefined || specialIds.has(id)) return noBytes;
     return byteLevel ? byteLevelBytes(token) : sentencePieceBytes(token);
   });
   return {
@@ -75,10 +75,10 @@ const byteToken = /^<0x([0-9A-Fa-f]{2})>$/;
 
 /** Converts a SentencePiece token, where `<0x0A>` is a byte, and `▁` is a space. */
 function sentencePieceBytes(token: string): Uint8Array {
-  const byte = byteToken.exec(token);
-  return byte === null
+  const byteMatch = byteToken.exec(token);
+  return byteMatch === null
     ? encoder.encode(token.replaceAll('▁', ' '))
-    : Uint8Array.of(Number.parseInt(byte[1]!, 16));
+    : Uint8Array.of(Number.parseInt(byteMatch[1]!, 16));
 }
 
 /** Decodes tokens as they arrive, and holds back incomplete characters. */

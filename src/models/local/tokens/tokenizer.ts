@@ -68,10 +68,10 @@ export function openTokenizer(
     promptText: (messages) => control.clean(render(messages)),
     encodePrompt: (messages) => encode(control.mark(render(messages))),
     encodeNext(messages) {
-      const reply = messages.findLastIndex(({ role }) => role === 'assistant');
+      const replyIndex = messages.findLastIndex(({ role }) => role === 'assistant');
       const rendered = render(
         messages.map((message, i) =>
-          i === reply ? ({ role: 'assistant', content: replyMark } as const) : message,
+          i === replyIndex ? ({ role: 'assistant', content: replyMark } as const) : message,
         ),
       );
       const end = rendered.indexOf(replyMark);
@@ -108,12 +108,12 @@ function openEncoder(directory: string, template?: ChatTemplate) {
   const special = json.added_tokens.filter((token) => token.special);
   const contents = json.added_tokens.map((token) => token.content);
   const written = template === undefined ? [] : writtenTokens(contents, template);
-  const isControl = new Set([...special.map((token) => token.content), ...written]);
-  const own = json.added_tokens.filter((token) => !token.special && isControl.has(token.content));
+  const controlTexts = new Set([...special.map((token) => token.content), ...written]);
+  const own = json.added_tokens.filter((token) => !token.special && controlTexts.has(token.content));
   const control = controlTokens(
-    [...isControl],
-    own.map((token) => token.content).filter((one) => template?.searched.some((text) => text.includes(one))),
-    contents.filter((content) => !isControl.has(content)),
+    [...controlTexts],
+    own.map((token) => token.content).filter((one) => template?.searchedTexts.some((text) => text.includes(one))),
+    contents.filter((content) => !controlTexts.has(content)),
   );
   const tokenizer = markedTokenizer(json, control, file);
   const strip = stripper(json, control);

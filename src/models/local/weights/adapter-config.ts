@@ -56,9 +56,9 @@ export function parseAdapterConfig(
   const content = withoutKeys(raw, ignoredKeys);
   const fields = checkedValue(schema, content, file, { prefix: 'this kind of adapter is not supported: ' });
   rejectChangedBase(fields, file);
-  const read = [...Object.keys(schema.shape), ...selectors];
-  if (isOfGpt2(fields.target_modules)) read.push('fan_in_fan_out');
-  rejectUnknownKeys(fields, { read, harmless: harmlessAdapterKeys }, file);
+  const readKeys = [...Object.keys(schema.shape), ...selectors];
+  if (isOfGpt2(fields.target_modules)) readKeys.push('fan_in_fan_out');
+  rejectUnknownKeys(fields, { readKeys, harmlessKeys: harmlessAdapterKeys }, file);
   const scaling = { rank: fields.r, alpha: fields.lora_alpha, rankStabilized: fields.use_rslora ?? false };
   const patterns = Object.entries(fields.alpha_pattern ?? {});
   return {

@@ -3,9 +3,9 @@ import { type Problem, UserError } from '../../../base/errors.js';
 
 /** Known keys of one kind of file. */
 export interface KnownKeys {
-  readonly read: readonly string[];
+  readonly readKeys: readonly string[];
   /** Keys that never affect a result. */
-  readonly harmless?: ReadonlySet<string>;
+  readonly harmlessKeys?: ReadonlySet<string>;
   /** Keys that have no effect at this value or null. Any other key has no effect if it is false, empty or `none`. */
   readonly neutral?: Readonly<Record<string, unknown>>;
 }
@@ -13,13 +13,13 @@ export interface KnownKeys {
 /** @param section e.g. `rope_scaling` @throws UserError naming up to 8 unknown keys */
 export function rejectUnknownKeys(content: object, known: KnownKeys, file: string, section = ''): void {
   const problems = Object.entries(content)
-    .filter(([key, value]) => !known.read.includes(key) && changes(key, value, known))
+    .filter(([key, value]) => !known.readKeys.includes(key) && hasEffect(key, value, known))
     .map(([key, value]) => unknownKeyProblem(file, section === '' ? key : `${section}.${key}`, value));
   if (problems.length > 0) throw new UserError(problems.slice(0, 8));
 }
 
-function changes(key: string, value: unknown, { harmless, neutral = {} }: KnownKeys): boolean {
-  if (value === null || harmless?.has(key)) return false;
+function hasEffect(key: string, value: unknown, { harmlessKeys, neutral = {} }: KnownKeys): boolean {
+  if (value === null || harmlessKeys?.has(key)) return false;
   return Object.hasOwn(neutral, key) ? neutral[key] !== value : !isOff(value);
 }
 

@@ -61,11 +61,11 @@ const normalType = 1;
 
 /** Returns the ids of tokens that end a reply: those that the file names, and special tokens with a known spelling. */
 function ggufEndTokens({ metadata }: GgufFile): readonly number[] {
-  const named = ['eos', 'eot', 'eom'].map((name) => metadata.get(`tokenizer.ggml.${name}_token_id`));
+  const namedIds = ['eos', 'eot', 'eom'].map((name) => metadata.get(`tokenizer.ggml.${name}_token_id`));
   const tokens = metadata.get('tokenizer.ggml.tokens');
   const kinds = metadata.get('tokenizer.ggml.token_type');
-  const spelled = (Array.isArray(tokens) ? tokens : []).flatMap((token, id) =>
+  const spelledIds = (Array.isArray(tokens) ? tokens : []).flatMap((token, id) =>
     endSpellings.has(String(token)) && (!Array.isArray(kinds) || kinds[id] !== normalType) ? [id] : [],
   );
-  return [...new Set([...named.filter((id) => typeof id === 'number'), ...spelled])];
+  return [...new Set([...namedIds.filter((id) => typeof id === 'number'), ...spelledIds])];
 }

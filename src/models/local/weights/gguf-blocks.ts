@@ -5,7 +5,7 @@ import { type Bits, halfToFloat } from './quantization.js';
 export interface Packing {
   readonly bits: Bits;
   readonly block: 16 | 32 | 128;
-  readonly offset: boolean;
+  readonly hasOffset: boolean;
 }
 
 export interface BlockType {
@@ -30,7 +30,7 @@ export interface UnpackedRows {
   readonly offsets: Float32Array;
 }
 
-const packingOf = (bits: Bits, block: 16 | 32, offset = false): Packing => ({ bits, block, offset });
+const packingOf = (bits: Bits, block: 16 | 32, hasOffset = false): Packing => ({ bits, block, hasOffset });
 
 /** Dtype, number in the format, values per block, bytes per block, packing and reader. */
 const types: readonly (readonly [string, number, number, number, Packing?, Unpack?])[] = [
@@ -195,8 +195,8 @@ function q3K(from: Buffer, at: number, { codes, scales }: UnpackedRows): void {
     scales[j] = d * ((low | (high << 4)) - 32);
   }
   for (let i = 0; i < 256; i++) {
-    const set = (from[at + (i & 31)]! >> (i >> 5)) & 1;
-    codes[i] = twoBits(from, at + 32, i) + (set ? 8 : 4);
+    const bit = (from[at + (i & 31)]! >> (i >> 5)) & 1;
+    codes[i] = twoBits(from, at + 32, i) + (bit ? 8 : 4);
   }
 }
 

@@ -117,7 +117,7 @@ function ropeScaling(value: (key: string) => GgufValue | undefined, number: (key
   // For longrope, the family reads the factors from tensors.
   if (type === 'none' || type === 'longrope') return {};
   const optional = (key: string, name: string) => (value(key) === undefined ? {} : { [name]: number(key) });
-  const log = value('rope.scaling.yarn_log_multiplier');
+  const yarnLog = value('rope.scaling.yarn_log_multiplier');
   const magnitude = value('rope.scaling.attn_factor') ?? 1;
   return {
     rope_scaling: {
@@ -128,11 +128,11 @@ function ropeScaling(value: (key: string) => GgufValue | undefined, number: (key
       ...optional('rope.scaling.original_context_length', 'original_max_position_embeddings'),
       ...optional('rope.scaling.yarn_beta_fast', 'beta_fast'),
       ...optional('rope.scaling.yarn_beta_slow', 'beta_slow'),
-      ...(log !== undefined && { mscale: value('rope.scaling.mscale') ?? 1, mscale_all_dim: log }),
+      ...(yarnLog !== undefined && { mscale: value('rope.scaling.mscale') ?? 1, mscale_all_dim: yarnLog }),
       ...(type === 'yarn' &&
         magnitude !== 1 && {
           attention_factor:
-            number('rope.scaling.attn_factor') * yarnMagnitude(number('rope.scaling.factor'), log),
+            number('rope.scaling.attn_factor') * yarnMagnitude(number('rope.scaling.factor'), yarnLog),
         }),
       ...optional('attention.temperature_scale', 'llama_4_scaling_beta'),
     },

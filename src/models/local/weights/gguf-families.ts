@@ -155,7 +155,7 @@ export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
         storedNumbers(gguf, `rope_factors_${kind}.weight`),
       );
       const window = value('attention.sliding_window');
-      const attention = value('rope.scaling.attn_factor');
+      const attentionFactor = value('rope.scaling.attn_factor');
       return {
         sliding_window: window === 0 ? null : (window ?? null),
         original_max_position_embeddings:
@@ -165,7 +165,7 @@ export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
             rope_type: 'longrope',
             short_factor: short,
             long_factor: long,
-            ...(attention !== undefined && { attention_factor: attention }),
+            ...(attentionFactor !== undefined && { attention_factor: attentionFactor }),
           },
       };
     },

@@ -66,29 +66,29 @@ function ggufTensors(gguf: GgufFile): StoredTensors {
         message: 'unknown tensor that may change what the model computes',
         hint: 'serve this model with llama-server or Ollama and use the provider `openai` or `ollama`',
       });
-    const turned = interleaved && /\.self_attn\.[qk]_proj\./.test(name);
+    const isInterleaved = interleaved && /\.self_attn\.[qk]_proj\./.test(name);
     const { shape } = tensor;
     // In Hugging Face's files, a convolution has a dimension of 1 between channels and tokens.
-    const convolves = /\.conv1d\.weight$/.test(name) && shape.length === 2;
+    const isConvolution = /\.conv1d\.weight$/.test(name) && shape.length === 2;
     tensors.set(name, {
       ...tensor,
       name,
-      shape: convolves ? [shape[0]!, 1, shape[1]!] : shape,
-      ...(turned && { interleaved: headDim }),
+      shape: isConvolution ? [shape[0]!, 1, shape[1]!] : shape,
+      ...(isInterleaved && { interleaved: headDim }),
     });
   }
   return tensors;
 }
 
 function hfName(name: string, { modules, tensors, others, layers }: TensorNames): string | undefined {
-  const layer = /^blk\.(\d{1,5})\.(.+)$/.exec(name);
-  const [, path, part] = /^(.+)\.(weight|bias)$/.exec(layer?.[2] ?? name) ?? [];
-  if (layer === null) {
+  const layerMatch = /^blk\.(\d{1,5})\.(.+)$/.exec(name);
+  const [, path, part] = /^(.+)\.(weight|bias)$/.exec(layerMatch?.[2] ?? name) ?? [];
+  if (layerMatch === null) {
     const other = path && others[path];
     return other && `${other}.${part}`;
   }
-  const prefix = `${layers}.${Number(layer[1])}`;
-  const own = tensors[layer[2]!];
+  const prefix = `${layers}.${Number(layerMatch[1])}`;
+  const own = tensors[layerMatch[2]!];
   if (own !== undefined) return `${prefix}.${own}`;
   const module = path && modules[path];
   return module && `${prefix}.${module}.${part}`;

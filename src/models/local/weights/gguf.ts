@@ -13,7 +13,7 @@ export interface GgufFile {
   readonly file: string;
   readonly metadata: ReadonlyMap<string, GgufValue>;
   /** Byte range of each key's value in the file, including the value's type. */
-  readonly places: ReadonlyMap<string, { readonly start: number; readonly end: number }>;
+  readonly byteRanges: ReadonlyMap<string, { readonly start: number; readonly end: number }>;
   /** Tensors by their names in the file. Shapes have rows first, although the format has columns first. */
   readonly tensors: ReadonlyMap<string, StoredTensor>;
 }
@@ -29,12 +29,12 @@ export function noModelError(value: string): UserError {
   const isFolder = existsSync(path.join(shown, path.sep));
   const inside = isFolder ? readdirSync(shown).map((one) => path.join(shown, one)) : [];
   const models = inside.filter((one) => /\.gguf$/i.test(one) || existsSync(path.join(one, 'config.json')));
-  const lack = `no config.json${models.length === 0 ? ', and contains no GGUF file or model' : ''}`;
+  const missingText = `no config.json${models.length === 0 ? ', and contains no GGUF file or model' : ''}`;
   const kind = isGguf(value) ? 'file' : 'directory';
-  const message = exists ? `this directory has ${lack}` : `there is no such ${kind}`;
+  const message = exists ? `this directory has ${missingText}` : `there is no such ${kind}`;
   const isHub = !existsSync(folder) && existsSync(path.dirname(folder));
-  const hub = isHub ? `hf:${path.basename(folder)}/${name} for one on Hugging Face, or ` : '';
-  const hint = `use ${hub}the directory of a Hugging Face model, with config.json, tokenizer.json and model.safetensors, or a GGUF file`;
+  const hubHint = isHub ? `hf:${path.basename(folder)}/${name} for one on Hugging Face, or ` : '';
+  const hint = `use ${hubHint}the directory of a Hugging Face model, with config.json, tokenizer.json and model.safetensors, or a GGUF file`;
   return new UserError({ field: 'model.path', value, message, alternatives: models, hint });
 }
 
@@ -83,14 +83,14 @@ function splitOf(first: GgufFile): readonly GgufFile[] {
 }
 
 function readOne(file: string): GgufFile {
-  const real = realpathSync(file);
-  const { descriptor, size } = openRegularFile(real);
+  const realPath = realpathSync(file);
+  const { descriptor, size } = openRegularFile(realPath);
   try {
     const reader = new HeadReader(file, descriptor, size);
     const [tensorCount, pairCount] = readPrefix(reader, file);
-    const { metadata, places } = readMetadata(reader, pairCount);
+    const { metadata, byteRanges } = readMetadata(reader, pairCount);
     const infos = Array.from({ length: tensorCount }, () => readTensorInfo(reader));
-    return { file, metadata, places, tensors: placeTensors(infos, metadata, reader, real) };
+    return { file, metadata, byteRanges, tensors: placeTensors(infos, metadata, reader, realPath) };
   } finally {
     closeSync(descriptor);
   }
@@ -125,17 +125,17 @@ const valueTypes: Readonly<
 };
 const arrayType = 9;
 
-function readMetadata(reader: HeadReader, count: number): Pick<GgufFile, 'metadata' | 'places'> {
+function readMetadata(reader: HeadReader, count: number): Pick<GgufFile, 'metadata' | 'byteRanges'> {
   const metadata = new Map<string, GgufValue>();
-  const places = new Map<string, { start: number; end: number }>();
+  const byteRanges = new Map<string, { start: number; end: number }>();
   for (let pair = 0; pair < count; pair++) {
     const key = reader.text();
     if (metadata.has(key)) throw broken(reader.file, `its metadata has the key ${shown(key)} twice`);
     const start = reader.position;
     metadata.set(key, readValue(reader, key));
-    places.set(key, { start, end: reader.position });
+    byteRanges.set(key, { start, end: reader.position });
   }
-  return { metadata, places };
+  return { metadata, byteRanges };
 }
 
 function readValue(reader: HeadReader, key: string): GgufValue {
@@ -278,9 +278,9 @@ class HeadReader {
   #refill(length: number): void {
     this.#start = this.position;
     this.#next = 0;
-    const wanted = Math.min(Math.max(length, 1 << 20), this.size - this.#start);
-    this.#window = readBytes(this.#descriptor, this.#start, wanted);
-    if (this.#window.length < wanted) throw broken(this.file, 'it became shorter while it was being read');
+    const byteCount = Math.min(Math.max(length, 1 << 20), this.size - this.#start);
+    this.#window = readBytes(this.#descriptor, this.#start, byteCount);
+    if (this.#window.length < byteCount) throw broken(this.file, 'it became shorter while it was being read');
   }
 }
 

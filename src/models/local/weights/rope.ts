@@ -126,11 +126,11 @@ export function readRope(config: RopeConfig, layerType: string, family: RopeFami
     const possible = family.kinds.map((one) => (one === 'none' ? 'default' : one));
     throw valueError(file, `${field}.rope_type`, ropeType, possible);
   }
-  const read = [...commonKeys, ...keysOf[kind], ...(family.keys ?? [])];
-  rejectUnknownKeys(given, { read }, file, field);
-  const rotary = section.partial_rotary_factor ?? 1;
-  if (rotary !== 1 && !family.partial)
-    throw valueError(file, `${field}.partial_rotary_factor`, rotary, ['1']);
+  const readKeys = [...commonKeys, ...keysOf[kind], ...(family.keys ?? [])];
+  rejectUnknownKeys(given, { readKeys }, file, field);
+  const rotaryFactor = section.partial_rotary_factor ?? 1;
+  if (rotaryFactor !== 1 && !family.partial)
+    throw valueError(file, `${field}.partial_rotary_factor`, rotaryFactor, ['1']);
   const need = (name: 'factor' | 'low_freq_factor' | 'high_freq_factor') =>
     section[name] ?? rejectMissing(file, `${field}.${name}`, ropeType);
   const originalContext =
@@ -215,12 +215,12 @@ function sectionOf(
   const isSet = (value: object | null | undefined) => value != null && Object.keys(value).length > 0;
   if (!isSet(parameters)) return { given: old ?? {}, field: 'rope_scaling' };
   if (isSet(old)) throw valueError(file, 'rope_scaling', old, ['null, because rope_parameters is set']);
-  const sections = Object.values(parameters!).some(
+  const hasSections = Object.values(parameters!).some(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   );
-  if (!sections) return { given: parameters!, field: 'rope_parameters' };
+  if (!hasSections) return { given: parameters!, field: 'rope_parameters' };
   const field = `rope_parameters.${layerType}`;
-  rejectUnknownKeys(parameters!, { read: ['full_attention', 'sliding_attention'] }, file, 'rope_parameters');
+  rejectUnknownKeys(parameters!, { readKeys: ['full_attention', 'sliding_attention'] }, file, 'rope_parameters');
   const own = z.record(z.string(), z.unknown()).safeParse(parameters![layerType]);
   if (own.success) return { given: own.data, field };
   throw new UserError({ file, field, message: `is missing, but some layers have the type ${layerType}` });

@@ -17,10 +17,10 @@ export function readRows(
   const result = new Float32Array(count * columns);
   const order = rowOrder(tensor)!;
   // Reads whole heads, because adjacent rows in one order aren't adjacent in the other.
-  const head = tensor.interleaved;
-  for (let first = from - (from % head); first < from + count; first += head) {
-    const values = readDecoded(tensor, first * rowBytes, Math.min(head, rows - first) * rowBytes);
-    for (let row = Math.max(first, from); row < Math.min(first + head, from + count); row++) {
+  const headRows = tensor.interleaved;
+  for (let first = from - (from % headRows); first < from + count; first += headRows) {
+    const values = readDecoded(tensor, first * rowBytes, Math.min(headRows, rows - first) * rowBytes);
+    for (let row = Math.max(first, from); row < Math.min(first + headRows, from + count); row++) {
       const at = order[row]! - first;
       result.set(values.subarray(at * columns, (at + 1) * columns), (row - from) * columns);
     }
@@ -63,9 +63,9 @@ export function decodeWeights(bytes: Buffer, dtype: StoredTensor['dtype']): Floa
   for (let b = 0; b < blocks; b++) {
     unpack(bytes, b * type.bytes, unpacked);
     for (let i = 0; i < elements; i++) {
-      const part = Math.floor(i / block);
-      const value = unpacked.scales[part]! * (unpacked.codes[i]! - middle);
-      values[b * elements + i] = packing!.offset ? value + unpacked.offsets[part]! : value;
+      const blockIndex = Math.floor(i / block);
+      const value = unpacked.scales[blockIndex]! * (unpacked.codes[i]! - middle);
+      values[b * elements + i] = packing!.hasOffset ? value + unpacked.offsets[blockIndex]! : value;
     }
   }
   return values;

@@ -50,8 +50,8 @@ const maxHeaderBytes = 100_000_000;
 
 /** Reads the tensors, in the header's order, and the metadata. @throws UserError if the file can't be used */
 export function readSafetensors(file: string): SafetensorsFile {
-  const real = realpathSync(file);
-  const { descriptor, size } = openRegularFile(real);
+  const realPath = realpathSync(file);
+  const { descriptor, size } = openRegularFile(realPath);
   try {
     const prefix = readBytes(descriptor, 0, 8);
     const headerLength = prefix.length < 8 ? Number.NaN : Number(prefix.readBigUInt64LE());
@@ -61,7 +61,7 @@ export function readSafetensors(file: string): SafetensorsFile {
     const dataStart = 8 + headerLength;
     const { __metadata__: metadata, ...entries } = header;
     const tensors = Object.entries(entries).map(([name, entry]) =>
-      storedTensor(file, real, name, entry, dataStart, size),
+      storedTensor(file, realPath, name, entry, dataStart, size),
     );
     rejectOverlaps(file, tensors);
     return { tensors, metadata: metadataSchema.safeParse(metadata).data ?? {} };
@@ -133,15 +133,15 @@ export function directoryWeights(directory: string): StoredTensors {
   const content = z.looseObject({ weight_map: z.record(z.string(), z.string()) }).safeParse(readJson(index));
   if (!content.success)
     throw indexError("this index doesn't state which shard contains which tensor", { field: 'weight_map' });
-  const places = Object.entries(content.data.weight_map);
+  const weightMap = Object.entries(content.data.weight_map);
   const shards = new Map<string, StoredTensors>();
-  for (const shard of new Set(places.map(([, file]) => file))) {
+  for (const shard of new Set(weightMap.map(([, file]) => file))) {
     const file = path.join(directory, requireFileName(shard, { file: index, field: 'weight_map' }));
     if (!existsSync(file)) throw indexError(`the shard ${shard} is missing`);
     shards.set(shard, byName(readSafetensors(file).tensors));
   }
   const all = new Map(
-    places.map(([name, shard]) => {
+    weightMap.map(([name, shard]) => {
       const tensor = shards.get(shard)!.get(name);
       if (tensor === undefined)
         throw indexError(`${shard} does not contain the tensor ${name}, which the index lists`);

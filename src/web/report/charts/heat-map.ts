@@ -28,10 +28,10 @@ export function parameterHeatMap(data: RunData, labels: TaskLabels): Content {
     entries.map(({ score }) => score),
     formatScore,
   );
-  const places = new Map(allEntries.map((entry, i) => [entry, i + 1]));
+  const numberByEntry = new Map(allEntries.map((entry, i) => [entry, i + 1]));
   const choices = spec.choices && spec.choices.length <= maxCategories ? spec.choices : undefined;
   const scale = largest(entries.map(({ parameters }) => largest([0, ...parameters.map(Math.abs)])));
-  const map: HeatMap = {
+  const heatMap: HeatMap = {
     label: `Heat map of ${plural(spec.count, 'parameter')} over ${plural(allEntries.length, 'evaluation')}.`,
     names,
     titles: spec.names?.map((name, row) => (names[row] === name ? name : `${names[row]} (${name})`)) ?? names,
@@ -39,15 +39,15 @@ export function parameterHeatMap(data: RunData, labels: TaskLabels): Content {
     scores: scoreShares(entries),
     evaluations: entries.map(
       (entry) =>
-        `evaluation ${places.get(entry)} (${placeName(entry, config)}): score ${asText(entry.score)}`,
+        `evaluation ${numberByEntry.get(entry)} (${placeName(entry, config)}): score ${asText(entry.score)}`,
     ),
     choices: choices?.map((value, i) => ({ value, name: choiceName(value, labels.actions[i]) })),
     scale,
-    best: { column: entries.indexOf(best!), number: places.get(best!)! },
+    best: { column: entries.indexOf(best!), number: numberByEntry.get(best!)! },
     warmup,
     total: allEntries.length,
   };
-  return new Part('heat-map', { map });
+  return new Part('heat-map', { map: heatMap });
 }
 
 function choiceName(choice: number, label: string | undefined): string {

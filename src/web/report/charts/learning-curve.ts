@@ -64,13 +64,13 @@ export function learningCurve(
   const { config, confirmed, entries, manifest } = data;
   const { noise } = manifest;
   if (entries.length === 0) return html`<p class="empty">No evaluations.</p>`;
-  const binary = isBinary(entries);
-  const memberOf = new Map(proposals.map(({ entry, member }) => [entry, member]));
+  const areBinary = isBinary(entries);
+  const memberByEntry = new Map(proposals.map(({ entry, member }) => [entry, member]));
   let [warmup, best] = [0, Number.NEGATIVE_INFINITY];
   const allPoints = entries.map((entry): Point => {
     best = Math.max(best, entry.score);
     const candidate = entry.iteration === 0 ? warmup++ : entry.candidate;
-    return { ...entry, candidate, best, member: memberOf.get(entry), ...spreadOf(entry, binary) };
+    return { ...entry, candidate, best, member: memberByEntry.get(entry), ...spreadOf(entry, areBinary) };
   });
   const rejected = onlyProposals(proposals).filter(isRejected).slice(-maxLostMarks);
   const place = placeIn([...allPoints, ...rejected]);
@@ -132,7 +132,7 @@ export function learningCurve(
     links: points.map((point) => (point.iteration === 0 ? null : (link(point) ?? null))),
     hint: 'Hover over an evaluation for details; click to open its log; drag to zoom, double-click to reset.',
   };
-  const spread = binary ? 'the standard error of the mean' : 'quartiles (bar) and range (line) over episodes';
+  const spread = areBinary ? 'the standard error of the mean' : 'quartiles (bar) and range (line) over episodes';
   const caption = html`Evaluations with ${spread}.${noise && ` Noise floor ${noiseText(noise)}.`}`;
   return chartFigure(chart, episodes > 1 ? caption : undefined);
 }
@@ -162,9 +162,9 @@ function evaluationSeries(points: readonly Point[], areExtremes: boolean): reado
 /** Places candidates on the iteration axis: evenly spaced between their iteration and the next. */
 function placeIn(all: readonly Place[]): (place: Place) => number {
   const width = (own: readonly Place[]) => largest([1, ...own.map(({ candidate }) => candidate + 1)]);
-  const warmup = width(all.filter(({ iteration }) => iteration === 0));
-  const proposals = width(all.filter(({ iteration }) => iteration > 0));
-  return ({ candidate, iteration }) => iteration + candidate / (iteration === 0 ? warmup : proposals);
+  const warmupSize = width(all.filter(({ iteration }) => iteration === 0));
+  const proposalSize = width(all.filter(({ iteration }) => iteration > 0));
+  return ({ candidate, iteration }) => iteration + candidate / (iteration === 0 ? warmupSize : proposalSize);
 }
 
 /** Returns the lowest and the highest evaluation of a stretch, in chronological order. */

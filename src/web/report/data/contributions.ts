@@ -63,11 +63,11 @@ export function revisionText(figures: RevisionFigures): string {
   const results = Object.entries({ better, 'not better': noBetter, unchanged: kept, rejected })
     .filter(([name, count]) => count > 0 || name.endsWith('better'))
     .map(([name, count]) => `${count} ${name}`);
-  const changes =
+  const changeText =
     change === null || distance === null
       ? ''
       : `; mean change ${formatNumber(change, 3)} in return, ${Math.round(100 * distance)} % of the range in parameters`;
-  return `${plural(asked, 'time')}: ${results.join(', ')}${changes}; ${usedText(figures)}`;
+  return `${plural(asked, 'time')}: ${results.join(', ')}${changeText}; ${usedText(figures)}`;
 }
 
 /** Example: `12 calls, 3140 tokens (included in usage)`. */

@@ -27,9 +27,9 @@ export function parentOf(
 ): BufferEntry | undefined {
   if (revises !== undefined)
     return entries.find((one) => one.iteration === iteration && one.candidate === revises);
-  const known = entriesBefore(entries, iteration);
-  if (tuned) return bestEntry(known.filter((one) => one.parameters[0] === parameters?.[0]));
-  const shownEntries = withoutVariants(rememberedEntries(known));
+  const earlierEntries = entriesBefore(entries, iteration);
+  if (tuned) return bestEntry(earlierEntries.filter((one) => one.parameters[0] === parameters?.[0]));
+  const shownEntries = withoutVariants(rememberedEntries(earlierEntries));
   const { memory, policy } = config;
   if (policy?.kind === 'program' && policy.edits) return bestEntry(shownEntries);
   const { best, recent } = memory;
@@ -50,14 +50,14 @@ export function lineage(
       return call && isModelCall(call) ? (entry ?? []) : [];
     }),
   );
-  const descents = new Map<BufferEntry, ProgramOrigin>();
+  const originByEntry = new Map<BufferEntry, ProgramOrigin>();
   for (const { entry: best, improved } of proposals) {
-    for (let entry = improved ? best : undefined; entry !== undefined && !descents.has(entry); ) {
+    for (let entry = improved ? best : undefined; entry !== undefined && !originByEntry.has(entry); ) {
       const isWritten = entry.source === 'proposal' && !entry.tuned && prompted.has(entry);
       const parent: BufferEntry | undefined = isWritten || entry.tuned ? parentOf(entry, data) : undefined;
-      descents.set(entry, { entry, parent, isWritten });
+      originByEntry.set(entry, { entry, parent, isWritten });
       entry = parent;
     }
   }
-  return data.entries.flatMap((entry) => descents.get(entry) ?? []);
+  return data.entries.flatMap((entry) => originByEntry.get(entry) ?? []);
 }

@@ -47,16 +47,16 @@ export function loggedProposals(
     const known = proposals.get(id);
     if (known !== undefined) return known;
     const none = { predicted: undefined, entry: undefined, improved: false };
-    const made = { iteration, candidate, member, purpose, attempts: [], ...none };
-    proposals.set(id, made);
-    return made;
+    const proposal = { iteration, candidate, member, purpose, attempts: [], ...none };
+    proposals.set(id, proposal);
+    return proposal;
   };
   let index = 0;
   for (const call of data.calls) {
     const { outcome } = call;
     const proposal = proposalOf(call, stageOf(call));
-    const short = outcome.kind === 'accepted' ? acceptedOutcome : outcome;
-    proposal.attempts.push({ index: index++, outcome: short, faults: faultsOf(call) });
+    const shortOutcome = outcome.kind === 'accepted' ? acceptedOutcome : outcome;
+    proposal.attempts.push({ index: index++, outcome: shortOutcome, faults: faultsOf(call) });
     if (outcome.kind === 'accepted') proposal.predicted = outcome.predicted;
     onCall?.(call);
   }

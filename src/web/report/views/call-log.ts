@@ -58,13 +58,13 @@ export function proposalList(
   { calls, proposals }: Pick<ShownCalls, 'calls' | 'proposals'>,
   counts: readonly (readonly [filter: string, label: string, count: number])[] = [],
 ): Content {
-  const places = [...calls.keys()].toSorted((a, b) => a - b);
-  const packed = packPrompts(places.map((place) => calls.get(place)!.messages));
+  const callIndices = [...calls.keys()].toSorted((a, b) => a - b);
+  const packed = packPrompts(callIndices.map((place) => calls.get(place)!.messages));
   const log: LogContext = {
     run,
     calls,
-    groups: proposals.some(({ candidate }) => candidate > 0),
-    prompts: new Map(places.slice(places.length - packed.length).map((place, i) => [place, i])),
+    hasGroups: proposals.some(({ candidate }) => candidate > 0),
+    prompts: new Map(callIndices.slice(callIndices.length - packed.length).map((place, i) => [place, i])),
     longest: longestOf([...calls.values()]),
     asText: distinctFormat(proposals.flatMap(({ entry }) => (entry ? [entry.score, ...entry.returns] : []))),
   };
@@ -80,7 +80,7 @@ interface LogContext {
   readonly run: string;
   readonly calls: ShownCalls['calls'];
   /** True if iterations have several candidates. */
-  readonly groups: boolean;
+  readonly hasGroups: boolean;
   /** Index of each prompt on the page, by the index of its call. */
   readonly prompts: ReadonlyMap<number, number>;
   /** Length in characters at which replies are truncated. */
@@ -103,14 +103,14 @@ function longestOf(calls: readonly CallRecord[]): number {
 function proposalEntry(proposal: LoggedProposal, log: LogContext, isOpen: boolean): Content {
   const { iteration, candidate, attempts, entry, improved, member, purpose } = proposal;
   const isLost = isRejected(proposal);
-  const failures = attempts.filter(({ outcome }) => outcome.kind !== 'accepted').length;
+  const failureCount = attempts.filter(({ outcome }) => outcome.kind !== 'accepted').length;
   const last = log.calls.get(attempts.at(-1)?.index ?? -1);
   const reply = last?.completion?.text ?? '';
   const reason = statedReason(reply.slice(0, maxTextLength));
-  return html`<details class="proposal${improved ? ' improved' : ''}${failures > 0 ? ' failed' : ''}" id=${proposalId(proposal)} open=${isOpen}>
-<summary><span class="where">${iteration}${log.groups && html`<small>.${candidate + 1}</small>`}</span>
+  return html`<details class="proposal${improved ? ' improved' : ''}${failureCount > 0 ? ' failed' : ''}" id=${proposalId(proposal)} open=${isOpen}>
+<summary><span class="where">${iteration}${log.hasGroups && html`<small>.${candidate + 1}</small>`}</span>
 <span class="score">${entry ? log.asText(entry.score) : '–'}</span>
-<span class="chips">${purpose !== 'proposal' && html`<span class="chip">${purpose}</span>`}${member !== undefined && html`<span class="chip">${member}</span>`}${improved && html`<span class="chip good">new best</span>`}${isLost && html`<span class="chip bad">no ${purpose === 'proposal' ? 'proposal' : 'revision'}</span>`}${!isLost && failures > 0 && html`<span class="chip warn">after ${plural(failures, 'failure')}</span>`}</span>
+<span class="chips">${purpose !== 'proposal' && html`<span class="chip">${purpose}</span>`}${member !== undefined && html`<span class="chip">${member}</span>`}${improved && html`<span class="chip good">new best</span>`}${isLost && html`<span class="chip bad">no ${purpose === 'proposal' ? 'proposal' : 'revision'}</span>`}${!isLost && failureCount > 0 && html`<span class="chip warn">after ${plural(failureCount, 'failure')}</span>`}</span>
 <span class="reason">${excerpt(reason === '' ? reply : reason)}</span></summary>
 <div class="attempts">
 ${entry && html`<p class="evaluated">Evaluated: mean return <b>${log.asText(entry.score)}</b> over ${plural(entry.returns.length, 'episode')} <span class="muted">(${entry.returns.map(log.asText).join(', ')})</span></p>`}
@@ -168,14 +168,14 @@ function callFacts(call: CallRecord): Content {
   const usage = completion?.usage ?? {};
   const unreported = (usage.unreported?.promptTokens ?? 0) + (usage.unreported?.completionTokens ?? 0);
   const tokens = (count: number | undefined) => count !== undefined && formatCount(count);
-  const took = outcome.kind === 'error' ? outcome : completion;
+  const ending = outcome.kind === 'error' ? outcome : completion;
   return html`${factList([
     ['prompt tokens', tokens(usage.promptTokens)],
     ['of which cached', tokens(usage.cachedTokens)],
     ['completion tokens', tokens(usage.completionTokens)],
     ['of which reasoning', tokens(usage.reasoningTokens)],
-    ['latency', formatDuration(took?.latencyMs ?? 0)],
-    ['retries', took && took.retries > 0 && retriesText(took.retries, took.failedTries)],
+    ['latency', formatDuration(ending?.latencyMs ?? 0)],
+    ['retries', ending && ending.retries > 0 && retriesText(ending.retries, ending.failedTries)],
     ['faults', completion?.faults?.join(', ')],
     ['unreported tokens', unreported > 0 && `about ${formatCount(unreported)}`],
     ['cost', cost !== undefined && formatCost(cost)],

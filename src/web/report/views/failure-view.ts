@@ -46,7 +46,7 @@ function failedCalls(
   config: Pick<Config, 'candidates'>,
   link: ShownCalls['link'],
 ): Content {
-  const calls = proposals.reduce((sum, proposal) => sum + proposal.attempts.length, 0);
+  const callCount = proposals.reduce((sum, proposal) => sum + proposal.attempts.length, 0);
   const failures = proposals.flatMap((proposal) =>
     proposal.attempts.flatMap(({ faults, outcome }) => {
       const kind = failureKind(outcome, faults);
@@ -54,9 +54,9 @@ function failedCalls(
     }),
   );
   if (failures.length === 0)
-    return html`<p class="empty">No call failed${calls > 0 && ` (${plural(calls, 'call')})`}.</p>`;
-  const lost = onlyProposals(proposals).filter(isRejected).length;
-  return html`<p>${failures.length} of ${plural(calls, 'call')} (${formatNumber((100 * failures.length) / calls, 3)} %) failed; ${lost === 0 ? 'every proposal succeeded in the end' : `${plural(lost, 'proposal')} lost`}.</p>
+    return html`<p class="empty">No call failed${callCount > 0 && ` (${plural(callCount, 'call')})`}.</p>`;
+  const lostCount = onlyProposals(proposals).filter(isRejected).length;
+  return html`<p>${failures.length} of ${plural(callCount, 'call')} (${formatNumber((100 * failures.length) / callCount, 3)} %) failed; ${lostCount === 0 ? 'every proposal succeeded in the end' : `${plural(lostCount, 'proposal')} lost`}.</p>
 ${pageTable(
   mostFrequentFirst(failures, ({ kind }) => kind),
   [

@@ -99,11 +99,11 @@ const arrows: Readonly<Record<string, string>> = {
 };
 
 /** Letters of a map with their names; no action is taken in final cells. */
-const places: Readonly<Record<string, { name: string; final: boolean }>> = {
-  S: { name: 'start', final: false },
-  G: { name: 'goal', final: true },
-  H: { name: 'hole', final: true },
-  C: { name: 'cliff', final: true },
+const mapLetters: Readonly<Record<string, { name: string; isFinal: boolean }>> = {
+  S: { name: 'start', isFinal: false },
+  G: { name: 'goal', isFinal: true },
+  H: { name: 'hole', isFinal: true },
+  C: { name: 'cliff', isFinal: true },
 };
 
 /** Maximum number of states per row if neither a map nor bins determine it. */
@@ -120,8 +120,8 @@ function actionTable(
   const actions = greedyActions(parameters, policy, spec);
   const letters = grid?.join('');
   const cell = (state: number): Content => {
-    const place = places[letters?.[state] ?? ''];
-    if (place?.final)
+    const place = mapLetters[letters?.[state] ?? ''];
+    if (place?.isFinal)
       return html`<td class=${place.name} title="state ${state}: ${place.name}"><small>${place.name}</small></td>`;
     const action = actions[state] ?? 0;
     const name = labels.actions[action] ?? String(action);

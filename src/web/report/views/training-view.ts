@@ -53,21 +53,21 @@ export function baselines({ facts, metrics }: TrainingFiles): Content | undefine
   const evaluations = metrics.filter(
     ({ kind, bestReturn }) => kind === 'evaluation' && bestReturn !== undefined,
   );
-  const searches = metrics.filter(({ kind }) => kind === 'baseline');
+  const baselineMetrics = metrics.filter(({ kind }) => kind === 'baseline');
   const isNumeric = evaluations.length === 0;
-  const finals = metrics.filter(({ kind }) => isNumeric && kind === 'final');
-  if (searches.length + finals.length === 0) return undefined;
+  const finalMetrics = metrics.filter(({ kind }) => isNumeric && kind === 'final');
+  if (baselineMetrics.length + finalMetrics.length === 0) return undefined;
   const best = evaluations.findLast(({ best: isBest }) => isBest === true);
   const own = [...new Set([evaluations[0], best])].filter((one) => one !== undefined);
   const rows = [
-    ...finals.map((metric) => rowOf(metric, 'this policy')),
+    ...finalMetrics.map((metric) => rowOf(metric, 'this policy')),
     ...own.map((metric) => ({
       label: `the model after ${facts.unit} ${formatCount(metric.step)}`,
       value: metric.bestReturn,
       episodes: undefined,
       spread: undefined,
     })),
-    ...searches.map((metric) => rowOf(metric, metric.label ?? 'baseline')),
+    ...baselineMetrics.map((metric) => rowOf(metric, metric.label ?? 'baseline')),
   ].filter(({ value }) => value !== undefined);
   const table = pageTable(rows, [
     text('', ({ label }) => label),

@@ -92,9 +92,9 @@ export class UsageByIteration {
 }
 
 function totalsTable(usage: UsageTotals): Content {
-  const finished = usage.calls - usage.errors;
+  const finishedCalls = usage.calls - usage.errors;
   const mean = (total: number, format: (value: number) => string) =>
-    finished > 0 ? format(total / finished) : missingMark;
+    finishedCalls > 0 ? format(total / finishedCalls) : missingMark;
   const part = (share: number, whole: number) =>
     `${formatCount(share)}${whole > 0 ? ` (${Math.round((100 * share) / whole)} %)` : ''}`;
   const { cachedTokens, completionTokens, cost, errors, latencyMs, promptTokens, reasoningTokens } = usage;

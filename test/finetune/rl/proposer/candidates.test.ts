@@ -62,7 +62,7 @@ describe('the rank reward', () => {
 });
 
 describe('a reply that repeats a policy from the history', () => {
-  const repeated = { ...scored(20), repeats: true };
+  const repeated = { ...scored(20), isRepeat: true };
 
   it.each([
     [{ kind: 'rank' }, [1, 0, 0.5]],

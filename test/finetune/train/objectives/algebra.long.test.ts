@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { groupAdvantages } from '../../../../finetune/rl/advantages.js';
-import type { Sampled } from '../../../../finetune/train/objectives/sampled.js';
+import type { RlExample } from '../../../../finetune/train/objectives/sampled.js';
 import { layOut, singleFamilies } from '../../../../finetune/train/packing.js';
 import { largestDifference, relativeDistance } from '../../reference-training.js';
 import { context, someCompletions, type Updated, updates, type Written } from './policy.js';
@@ -42,7 +42,7 @@ describe.each(Object.entries(objectives))('%s', (_, settings) => {
 
 it('equal rewards give a gradient of exactly 0', async () => {
   const [advantages] = groupAdvantages([[0.1, 0.1, 0.1, 0.1, 0.1, 0.1]], 'group');
-  const update = someCompletions(2).map((one, i): Sampled => ({ ...one, advantages: advantages![i]! }));
+  const update = someCompletions(2).map((one, i): RlExample => ({ ...one, advantages: advantages![i]! }));
   for (const written of [
     ...variants.map((variant) => ({ kind: 'grpo', variant })),
     { kind: 'rloo' },

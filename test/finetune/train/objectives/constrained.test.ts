@@ -4,7 +4,7 @@ import type { Objective } from '../../../../finetune/engine/objective.js';
 import { trainedParameters } from '../../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../../finetune/engine/training-graph.js';
 import { openTrainingSession } from '../../../../finetune/engine/training-session.js';
-import type { Sampled } from '../../../../finetune/train/objectives/sampled.js';
+import type { RlExample } from '../../../../finetune/train/objectives/sampled.js';
 import { likelihood } from '../../../../finetune/train/objectives/terms.js';
 import { singleFamilies } from '../../../../finetune/train/packing.js';
 import { readParts } from '../../../../finetune/train/training-step.js';
@@ -15,13 +15,13 @@ const all = Array.from({ length: tinyConfig.vocabulary }, (_, id) => id);
 
 /** The first token of each is chosen from a few ids, including 0, and the second from all; the third has no alternative. */
 const update = someCompletions(4).map(
-  (one): Sampled => ({
+  (one): RlExample => ({
     ...one,
     allowed: one.completionIds.map((id, i) => [[0, 9, id], null, [id]][i] ?? null),
   }),
 );
 
-async function read(objective: Objective, examples: readonly Sampled[]) {
+async function read(objective: Objective, examples: readonly RlExample[]) {
   const graph = { config: tinyConfig, trainable: tinyTrainable, objective, precision: 'float64' } as const;
   const session = await openTrainingSession(buildTrainingGraph({ ...graph, purpose: 'evaluate' }), {
     device: 'cpu',

@@ -6,7 +6,7 @@ import { buildTrainingGraph } from '../../../../finetune/engine/training-graph.j
 import { openTrainingSession, type TrainingSession } from '../../../../finetune/engine/training-session.js';
 import { leaveOneOut } from '../../../../finetune/rl/advantages.js';
 import { policyObjective } from '../../../../finetune/train/objectives/policy.js';
-import type { PolicyContext, Sampled } from '../../../../finetune/train/objectives/sampled.js';
+import type { PolicyContext, RlExample } from '../../../../finetune/train/objectives/sampled.js';
 import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
 import { likelihood } from '../../../../finetune/train/objectives/terms.js';
 import { layOut } from '../../../../finetune/train/packing.js';
@@ -36,7 +36,7 @@ async function open(objective: Objective, purpose: 'train' | 'evaluate'): Promis
   return openTrainingSession(buildTrainingGraph(graph), { device: 'cpu', threads: 1, optimize: false });
 }
 
-const answer = (completionIds: readonly number[], advantages: number): Sampled => ({
+const answer = (completionIds: readonly number[], advantages: number): RlExample => ({
   promptIds: prompt,
   completionIds,
   advantages,
@@ -51,7 +51,7 @@ async function probabilities(): Promise<readonly number[]> {
   return update.map((one) => found.get(one)!);
 }
 
-async function gradient(written: Written, update: readonly Sampled[]): Promise<Float64Array> {
+async function gradient(written: Written, update: readonly RlExample[]): Promise<Float64Array> {
   const { objective, inputs } = policyObjective(objectiveSchema.parse(written), context);
   const session = await open(objective, 'train');
   const { gradients } = await readParts(session, parameters, layOut(update, packing), inputs(update, 0));
@@ -159,7 +159,7 @@ describe('a policy over two-token answers', async () => {
 type Baseline = 'none' | 'others';
 
 /** Eight answers drawn by their probabilities, and their advantages. */
-function sampledGroup(p: readonly number[], random: RandomGenerator, baseline: Baseline): readonly Sampled[] {
+function sampledGroup(p: readonly number[], random: RandomGenerator, baseline: Baseline): readonly RlExample[] {
   const drawn = Array.from({ length: 8 }, () => answers[drawFrom(p, random.uniform(0, 1))]!);
   const rewards = drawn.map(rewardOf);
   const advantages = baseline === 'none' ? rewards : leaveOneOut([rewards])[0]!;

@@ -1,6 +1,6 @@
 /** A tiny policy in float64 whose updates tests compute. */
 import type { ExampleResult, TokenSequence } from '../../../../finetune/engine/batch.js';
-import type { Trainable } from '../../../../finetune/engine/trainable.js';
+import type { TrainableSpec } from '../../../../finetune/engine/trainable.js';
 import { allParameters, buildTrainingGraph } from '../../../../finetune/engine/training-graph.js';
 import {
   type Gradients,
@@ -8,7 +8,7 @@ import {
   type Parameter,
 } from '../../../../finetune/engine/training-session.js';
 import { policyObjective } from '../../../../finetune/train/objectives/policy.js';
-import type { PolicyContext, Sampled } from '../../../../finetune/train/objectives/sampled.js';
+import type { PolicyContext, RlExample } from '../../../../finetune/train/objectives/sampled.js';
 import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
 import { type Part, singleFamilies } from '../../../../finetune/train/packing.js';
 import { readParts } from '../../../../finetune/train/training-step.js';
@@ -21,7 +21,7 @@ const whole = readDecoderConfig(referenceDirectory('qwen3-fp32'));
 
 /** One layer of a reference model: weights are drawn anew. */
 export const tinyConfig: DecoderConfig = { ...whole, vocabulary: 256, layers: whole.layers.slice(0, 1) };
-export const tinyTrainable: Trainable = { kind: 'all' };
+export const tinyTrainable: TrainableSpec = { kind: 'all' };
 
 export const context: PolicyContext = { temperature: 1, reused: true, maxCompletionTokens: 8 };
 
@@ -31,15 +31,15 @@ export type Written = Parameters<typeof objectiveSchema.parse>[0];
 export interface Updated {
   readonly loss: number;
   readonly gradients: Gradients;
-  readonly examples: readonly ExampleResult<Sampled>[];
+  readonly examples: readonly ExampleResult<RlExample>[];
 }
 
 /** Loss and gradients of one update for each layout of the same completions. */
 export async function updates(
   written: Written,
   given: Partial<PolicyContext>,
-  update: readonly Sampled[],
-  layouts: readonly (readonly Part<Sampled>[])[] = [[singleFamilies(update)]],
+  update: readonly RlExample[],
+  layouts: readonly (readonly Part<RlExample>[])[] = [[singleFamilies(update)]],
   parameters?: readonly Parameter[],
 ): Promise<readonly Updated[]> {
   const { objective, inputs } = policyObjective(objectiveSchema.parse(written), { ...context, ...given });
@@ -69,7 +69,7 @@ export function randomParameters(shapes: ReturnType<typeof allParameters>): read
 }
 
 /** Completions with environment tokens in some, and all that objectives may ask for. */
-export function someCompletions(seed: number): readonly (Sampled & TokenSequence)[] {
+export function someCompletions(seed: number): readonly (RlExample & TokenSequence)[] {
   const random = createGenerator(seed);
   const ids = (length: number) => Array.from({ length }, () => random.integers(0, 250));
   const near = (length: number, deviation: number) =>

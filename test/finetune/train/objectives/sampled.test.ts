@@ -2,11 +2,11 @@
 import { expect, it } from 'vitest';
 import type { TokenExample } from '../../../../finetune/engine/batch.js';
 import { policyObjective } from '../../../../finetune/train/objectives/policy.js';
-import { type Sampled, sequenceMean, tokenMean } from '../../../../finetune/train/objectives/sampled.js';
+import { type RlExample, sequenceMean, tokenMean } from '../../../../finetune/train/objectives/sampled.js';
 import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
 import { dpoInputs, sftInputs } from '../../../../finetune/train/objectives/supervised.js';
 
-const of = (tokens: number, more: Partial<Sampled> = {}): Sampled => ({
+const of = (tokens: number, more: Partial<RlExample> = {}): RlExample => ({
   promptIds: [1],
   completionIds: Array.from({ length: tokens }, () => 2),
   advantages: 0.5,
@@ -22,14 +22,14 @@ it('tokenMean weights all trained tokens equally, and sequenceMean weights all c
 });
 
 /** The inputs of the first completion. */
-function inputsOf(written: object, more: Partial<Sampled> = {}, progress = 0, reused = false) {
+function inputsOf(written: object, more: Partial<RlExample> = {}, progress = 0, reused = false) {
   const settings = objectiveSchema.parse({ maxImportance: 0, ...written });
   const context = { temperature: 1, reused, maxCompletionTokens: 10 };
   const first = { ...update[0]!, ...more };
   return policyObjective(settings, context).inputs([first, update[1]!], progress)(first);
 }
 
-it.each<readonly [object, Partial<Sampled>, object]>([
+it.each<readonly [object, Partial<RlExample>, object]>([
   [{ kind: 'reinforce' }, {}, { weights: 1 / 2 }],
   [{ kind: 'rloo' }, { oldLogp: [7] }, { weights: 1 / 6, old_logp: [7] }],
   [{ kind: 'grpo', variant: 'dr_grpo' }, { oldLogp: [7] }, { weights: 1 / 20, old_logp: [7] }],

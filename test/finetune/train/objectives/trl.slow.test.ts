@@ -5,7 +5,7 @@ import { buildTrainingGraph } from '../../../../finetune/engine/training-graph.j
 import { openTrainingSession, type Parameter } from '../../../../finetune/engine/training-session.js';
 import { generalizedAdvantages } from '../../../../finetune/rl/advantages.js';
 import { policyObjective } from '../../../../finetune/train/objectives/policy.js';
-import type { Sampled } from '../../../../finetune/train/objectives/sampled.js';
+import type { RlExample } from '../../../../finetune/train/objectives/sampled.js';
 import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
 import { type ComparedExample, dpo, dpoInputs } from '../../../../finetune/train/objectives/supervised.js';
 import { type Part, singleFamilies } from '../../../../finetune/train/packing.js';
@@ -26,7 +26,7 @@ async function openTrl(objective: Objective, purpose: 'train' | 'evaluate' = 'tr
   return openTrainingSession(buildTrainingGraph(graph), { device: 'cpu', threads: 1, optimize: false });
 }
 
-function completions(environment: boolean): readonly Sampled[] {
+function completions(environment: boolean): readonly RlExample[] {
   return trl.completions.map((one) => ({
     promptIds: one.prompt_ids,
     completionIds: one.completion_ids,
@@ -39,7 +39,7 @@ function completions(environment: boolean): readonly Sampled[] {
 }
 
 /** For PPO: with advantages and returns from rewards and values. */
-function steps(): readonly Sampled[] {
+function steps(): readonly RlExample[] {
   return completions(true).map((completion, index) => {
     const one = trl.completions[index]!;
     const steps = (numbers: readonly number[]) => numbers.filter((_, token) => one.trained[token]!);

@@ -1,7 +1,7 @@
 /** What TRL computed: see test/fixtures/objectives/make.py. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Trainable } from '../../../../finetune/engine/trainable.js';
+import type { TrainableSpec } from '../../../../finetune/engine/trainable.js';
 import type { Parameter } from '../../../../finetune/engine/training-session.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { adapterPrefix } from '../../../../src/models/local/graph/adapter.js';
@@ -48,7 +48,7 @@ export const trl = JSON.parse(readFileSync(path.join(folder, 'trl.json'), 'utf8'
 const gpt2 = familyDirectory('gpt2');
 
 export const trlConfig = readDecoderConfig(gpt2);
-export const trlTrainable: Trainable = {
+export const trlTrainable: TrainableSpec = {
   kind: 'adapter',
   lora: { rank: trl.rank, alpha: trl.alpha, modules: trl.modules, dropout: 0, rankStabilized: false },
   base: openWeights(gpt2),

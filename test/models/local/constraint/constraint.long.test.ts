@@ -116,7 +116,7 @@ test('a model that writes free text until the answer must begin still has room f
 
 test('a whole answer starts at once, or after thinking if the model has a token for that', () => {
   const given: ParameterSpec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 };
-  const grammar = answerGrammar(given, { notation: 'json', whole: true, reason: 'none' });
+  const grammar = answerGrammar(given, { notation: 'json', isStrict: true, reason: 'none' });
   const [brace] = tokenizer.encodeText('{"params": [');
   const plain = createConstraint(grammar, vocabulary, false).start();
   expect([...plain.mask(200).ids]).toEqual([brace]);

@@ -99,8 +99,8 @@ function randomReply(
 
 const forms: readonly AnswerForm[] = [
   freeForm,
-  { notation: 'labels', whole: true, reason: 'none' },
-  { notation: 'json', whole: true, reason: 'none' },
+  { notation: 'labels', isStrict: true, reason: 'none' },
+  { notation: 'json', isStrict: true, reason: 'none' },
 ];
 
 /** @param numRuns replies of each kind of vocabulary */
@@ -120,7 +120,7 @@ export const testSampledAnswers = (numRuns: number) =>
             const reply = thinking ? `<think>${text}` : text;
             const result = parseParameters(reply, given, { finishReason, constrained: true });
             expect(result, JSON.stringify(reply)).toMatchObject({ ok: true });
-            if (!form.whole) return;
+            if (!form.isStrict) return;
             const answer = text.slice(text.lastIndexOf(form.notation === 'json' ? '{' : 'params[0]'));
             const before = text.slice(0, text.length - answer.length);
             expect(thinking ? before.slice(before.indexOf('</think>') + 8).trim() : before).toBe('');

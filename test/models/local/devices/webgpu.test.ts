@@ -187,9 +187,9 @@ describe.skipIf(!usable.includes('webgpu'))(
         const logits = async (device: Device) => {
           const session = await openSession(graph, config, { device, threads: 1 });
           const ids = readReference(name).prompt_ids;
-          const [prompt, own] = [session.newCache(), session.newCache()];
-          const common = { rows: 1, position: 0, prompt, own };
-          const output = await session.forward({ ...common, ids, logitsOf: [ids.length - 1] });
+          const [promptCache, ownCache] = [session.newCache(), session.newCache()];
+          const common = { rows: 1, position: 0, promptCache, ownCache };
+          const output = await session.forward({ ...common, ids, logitIndices: [ids.length - 1] });
           await session.close();
           return [...output.logits];
         };

@@ -264,10 +264,10 @@ async function logitsOf(
     ids,
     rows: 1,
     position: 0,
-    prompt,
-    own,
+    promptCache: prompt,
+    ownCache: own,
     sequenceTokens: ids.length,
-    logitsOf: [ids.length - 1],
+    logitIndices: [ids.length - 1],
   });
   const copy = logits.slice();
   await session.close();

@@ -9,7 +9,7 @@ function fileOf(control: Readonly<Record<number, string>>) {
     ['tokenizer.ggml.tokens', tokens],
     ['tokenizer.ggml.merges', ['t o']],
   ]);
-  return { file: 'model.gguf', metadata, places: new Map(), tensors: new Map() };
+  return { file: 'model.gguf', metadata, byteRanges: new Map(), tensors: new Map() };
 }
 
 it('a Llama 3 file without tokenizer.ggml.pre is recognised by its control tokens', () => {

@@ -49,11 +49,11 @@ describe.each([...referenceFamilies, ...recurrentFamilies])('%s', (name) => {
               ids: [id],
               rows: 1,
               position: cache.length + own.length,
-              prompt: cache,
-              own,
+              promptCache: cache,
+              ownCache: own,
               states,
               sequenceTokens,
-              logitsOf: [0],
+              logitIndices: [0],
             });
             states = output.states;
             own.append(output.entries, 5);

@@ -68,7 +68,7 @@ function split(text: string, separator: Value, limit: Value = -1): string[] {
 const replace = (text: string, from: Value, to: Value, count: Value) =>
   split(text, from, count).join(stringOf(to));
 
-const someOf = (value: Value, test: (part: string) => boolean): boolean =>
+const matchesAny = (value: Value, test: (part: string) => boolean): boolean =>
   (Array.isArray(value) ? (value as readonly Value[]) : [value]).some((part) => test(stringOf(part)));
 
 const splitNames = (names: string) => names.split(' ').filter((name) => name !== '');
@@ -83,8 +83,8 @@ const textMethods = methodsOf<string>({
   rstrip: ['chars', (text, [chars]) => strip(text, chars, false, true)],
   split: ['sep maxsplit', (text, [by, limit]) => split(text, by, limit)],
   replace: ['old new count', (text, [from, to, count]) => replace(text, from, to, count)],
-  startswith: ['prefix', (text, [parts]) => someOf(parts, (part) => text.startsWith(part))],
-  endswith: ['suffix', (text, [parts]) => someOf(parts, (part) => text.endsWith(part))],
+  startswith: ['prefix', (text, [parts]) => matchesAny(parts, (part) => text.startsWith(part))],
+  endswith: ['suffix', (text, [parts]) => matchesAny(parts, (part) => text.endsWith(part))],
   upper: ['', (text) => text.toUpperCase()],
   lower: ['', (text) => text.toLowerCase()],
   capitalize: ['', (text) => capitalize(ascii(text))],

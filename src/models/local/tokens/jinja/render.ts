@@ -17,9 +17,9 @@ import {
   type Value,
 } from './values.js';
 
-/** Maximum work per rendering: a character counts as 1, and a step or list item as `workOfStep`. */
+/** Maximum work per rendering: a character counts as 1, and a step or list item as `workPerStep`. */
 const maxWork = 50_000_000;
-const workOfStep = 200;
+const workPerStep = 200;
 
 class Scope {
   constructor(
@@ -54,7 +54,7 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
   };
   const counted = <T extends Value>(value: T): T => {
     if (typeof value === 'string') spend(value.length);
-    else if (Array.isArray(value)) spend(workOfStep * value.length);
+    else if (Array.isArray(value)) spend(workPerStep * value.length);
     return value;
   };
 
@@ -66,7 +66,7 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
 
   function run(nodes: readonly Node[], scope: Scope, output: Output): void {
     for (const node of nodes) {
-      spend(workOfStep);
+      spend(workPerStep);
       switch (node.type) {
         case 'Comment':
           break;
@@ -165,7 +165,7 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
   }
 
   function evaluate(node: Node, scope: Scope): Value {
-    spend(workOfStep);
+    spend(workPerStep);
     switch (node.type) {
       case 'StringLiteral':
         return node.value;

@@ -53,7 +53,7 @@ export function parseTemplate(source: string): Node {
   return parse(tokens) as unknown as Node;
 }
 
-const resets = new Set(['and', 'or', 'if', 'else']);
+const resetOperators = new Set(['and', 'or', 'if', 'else']);
 const resetTokens = new Set(['Comma', 'Equals', 'Colon', 'CloseStatement', 'CloseExpression']);
 
 /** Rejects `a < b < c`, which the library, unlike Python, parses as `(a < b) < c`. */
@@ -65,7 +65,7 @@ function rejectChains(tokens: readonly Token[]): void {
     if (isComparison) seen[seen.length - 1] = true;
     else if (/^Open(Paren|SquareBracket|CurlyBracket)$/.test(type)) seen.push(false);
     else if (/^Close(Paren|SquareBracket|CurlyBracket)$/.test(type)) seen.pop();
-    else if (resetTokens.has(type) || (type === 'Identifier' && resets.has(value)))
+    else if (resetTokens.has(type) || (type === 'Identifier' && resetOperators.has(value)))
       seen[seen.length - 1] = false;
   }
 }

@@ -57,8 +57,8 @@ export function unsupported(construct: string): never {
 
 /** @returns the arguments, in the order of `names` */
 export function bindArguments({ positional, named }: Arguments, names: readonly string[]): readonly Value[] {
-  const strange = [...named.keys()].find((name) => names.indexOf(name) < positional.length);
-  if (strange !== undefined) unsupported(`the argument \`${strange}\``);
+  const invalidName = [...named.keys()].find((name) => names.indexOf(name) < positional.length);
+  if (invalidName !== undefined) unsupported(`the argument \`${invalidName}\``);
   if (positional.length > names.length) unsupported(`a call with ${positional.length} arguments`);
   return names.map((name, i) => (i < positional.length ? positional[i] : named.get(name)));
 }
