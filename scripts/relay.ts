@@ -106,7 +106,11 @@ async function compare(own: readonly Source[]) {
     appendFileSync(file, `${JSON.stringify({ ...full, evaluations: evaluations.length, solved, flat })}\n`);
   }
   /** Continues from the first evaluations. Repeated vectors count as evaluations, but the search sees each once. */
-  async function continued(search: (typeof searches)[number], seed: number, first: readonly ScoredParameters[]) {
+  async function continued(
+    search: (typeof searches)[number],
+    seed: number,
+    first: readonly ScoredParameters[],
+  ) {
     const { propose } = createBaseline({ provider: search });
     const evaluations = [...first];
     const history = [...new Map(first.map((one) => [vectorKey(one.parameters), one])).values()];

@@ -205,12 +205,17 @@ const commandByPath: ReadonlyMap<string, ListedCommand | undefined> = new Map(
 
 /** The command or group named by the first words; `path` contains these words, and is empty if they name none. */
 export function findCommand([first = '', second]: readonly string[]) {
-  const path = commandByPath.has(`${first} ${second}`) ? `${first} ${second}` : commandByPath.has(first) ? first : '';
+  const path = commandByPath.has(`${first} ${second}`)
+    ? `${first} ${second}`
+    : commandByPath.has(first)
+      ? first
+      : '';
   return { path, command: commandByPath.get(path) };
 }
 
 /** True if the command's signature has overrides. `check` isn't included: it accepts them among its configs. */
-export const takesOverrides = ([signature]: ListedCommand): boolean => /\[overrides|[<[]configs/.test(signature);
+export const takesOverrides = ([signature]: ListedCommand): boolean =>
+  /\[overrides|[<[]configs/.test(signature);
 
 /** The path of the most similar command, e.g. `finetune train` for `trian`. */
 function nearestCommand(typed: string): string | undefined {

@@ -6,11 +6,11 @@ import { mean, standardDeviation } from '../../src/statistics/descriptive.js';
 import { type Example, type Imitation, type Preference, promptHash, type RunRecipe } from './example.js';
 import {
   answerOf,
+  candidateKey,
   encodingIn,
   formatAnswer,
   lineageOf,
   type Proposal,
-  candidateKey,
   reasonIn,
   type SourceRun,
   type Step,
@@ -19,7 +19,12 @@ import { taskOf } from './yield.js';
 
 export const runRecipes: Readonly<
   Record<RunRecipe, (run: SourceRun, winners: number | undefined) => readonly Example[]>
-> = { improvement: improvementExamples, weighted: weightedExamples, preference: preferenceExamples, repair: repairExamples };
+> = {
+  improvement: improvementExamples,
+  weighted: weightedExamples,
+  preference: preferenceExamples,
+  repair: repairExamples,
+};
 
 /** Imitates proposals that beat the best score in their prompt: per iteration, the `winners` best (default: all). */
 export function improvementExamples(run: SourceRun, winners?: number): readonly Imitation[] {

@@ -41,6 +41,12 @@ function renderSteps(run: SourceRun, prompts: PromptSet, tokens: number): readon
     buffer.append(entriesBefore(run.recorded.entries, step.iteration).slice(buffer.entries.length));
     const { messages: prompt, shown } = prompter.prompt(step.iteration);
     const historyLength = shown.evaluations.length;
-    return { ...step, prompt, promptHash: promptHash(prompt), promptTokens: undefined, history: historyLength };
+    return {
+      ...step,
+      prompt,
+      promptHash: promptHash(prompt),
+      promptTokens: undefined,
+      history: historyLength,
+    };
   });
 }

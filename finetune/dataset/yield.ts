@@ -39,7 +39,9 @@ export function moreRunsHint(recipe: RunRecipe, runs: readonly SourceRun[], size
   const firstSeed = largest(runs.map(({ manifest }) => manifest.seed)) + 1;
   const lastSeed = firstSeed + Math.max(0, Math.ceil((tutorialSizes.least - size) / perSeed) - 1);
   return [
-    recipe === 'improvement' && proposalCount > size ? `--recipe weighted uses all ${proposalCount} proposals; ` : '',
+    recipe === 'improvement' && proposalCount > size
+      ? `--recipe weighted uses all ${proposalCount} proposals; `
+      : '',
     `for more runs: policyloop sweep ${shellWord(`${name}/config.yaml`)} model.provider=${baselines.join(',')}`,
     ` seed=${firstSeed}..${lastSeed} --out buffers/more`,
     otherTaskCount > 0 ? ` (and the same for the other ${plural(otherTaskCount, 'task')})` : '',

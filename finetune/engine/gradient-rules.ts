@@ -192,7 +192,8 @@ function reduceTo({ g, shape }: RuleContext, gradient: Value, from: Value, to: V
   );
   let reduced = gradient;
   if (extraAxes > 0) reduced = g.op('ReduceSum', [reduced, g.integers(leadingAxes)], { keepdims: 0 });
-  if (broadcastAxes.length > 0) reduced = g.op('ReduceSum', [reduced, g.integers(broadcastAxes)], { keepdims: 1 });
+  if (broadcastAxes.length > 0)
+    reduced = g.op('ReduceSum', [reduced, g.integers(broadcastAxes)], { keepdims: 1 });
   return reduced;
 }
 

@@ -108,8 +108,12 @@ export function readFigures(path: string): RunFigures {
   const counted = onlyProposals(loggedProposals({ entries, calls })).filter(
     (proposal) => proposal.iteration <= iteration,
   );
-  const answeredProposals = counted.filter(({ attempts }) => attempts.some(({ outcome }) => outcome.kind !== 'error'));
-  const firstReplies = answeredProposals.map(({ attempts }) => attempts.find(({ outcome }) => outcome.kind !== 'error')!);
+  const answeredProposals = counted.filter(({ attempts }) =>
+    attempts.some(({ outcome }) => outcome.kind !== 'error'),
+  );
+  const firstReplies = answeredProposals.map(
+    ({ attempts }) => attempts.find(({ outcome }) => outcome.kind !== 'error')!,
+  );
   const repeated = firstReplies.filter(
     ({ outcome }) => outcome.kind === 'rejected' && outcome.failure.kind === 'repeated',
   ).length;
@@ -125,7 +129,10 @@ export function readFigures(path: string): RunFigures {
     observed,
     improvementRate: share(improvements, counted.length),
     validFirst: share(accepted + repeated, answeredProposals.length),
-    valid: share(answeredProposals.filter(({ entry }) => entry !== undefined).length, answeredProposals.length),
+    valid: share(
+      answeredProposals.filter(({ entry }) => entry !== undefined).length,
+      answeredProposals.length,
+    ),
     stoppedEarly,
     proposals: counted.length,
     answered: answeredProposals.length,

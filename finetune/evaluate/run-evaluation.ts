@@ -18,7 +18,7 @@ import {
 import { runPlan } from '../../src/studies/schedule.js';
 import { pageHtml } from '../../src/web/page.js';
 import { fileContext } from '../../src/web/study.js';
-import { trainingEnvironments, openArms } from './arms.js';
+import { openArms, trainingEnvironments } from './arms.js';
 import { evaluate } from './evaluate.js';
 import { type EvaluatedRun, type Evaluation, type RunFigures, readFigures } from './evaluation.js';
 import { evaluationPage } from './page.js';

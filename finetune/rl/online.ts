@@ -17,7 +17,7 @@ import { runLoop, type TrainingEnding, type TrainingHooks } from '../train/loop.
 import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { isFlat } from './advantages.js';
 import { assignCredit, type RewardSettings, returnsOf } from './credit.js';
-import { type ImprovementSessions, improve, computeOldValues } from './improvement.js';
+import { computeOldValues, type ImprovementSessions, improve } from './improvement.js';
 import type { Group, RlTask } from './learning/episode.js';
 import type { LearningSettings } from './learning/settings.js';
 

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { isSampled } from '../../src/runs/training/samples.js';
 import { firstLargest } from '../../src/statistics/descriptive.js';
 import { contentHash } from '../dataset/lineage.js';
-import { type Conversation, replyEndId, renderExample } from '../dataset/read-dataset.js';
+import { type Conversation, renderExample, replyEndId } from '../dataset/read-dataset.js';
 import { exampleLength, type GetInputs, makeBatch, type TokenExample } from '../engine/batch.js';
 import {
   bestParameters,

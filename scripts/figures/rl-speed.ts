@@ -40,5 +40,13 @@ const lines = [...comparisons.values()].flatMap((rows) => {
     memory(trl),
   ]);
 });
-const header = ['model', 'prompts', '`compute`', 'sampling ÷ TRL', 'update ÷ TRL', 'peak memory', 'TRL, PEFT'];
+const header = [
+  'model',
+  'prompts',
+  '`compute`',
+  'sampling ÷ TRL',
+  'update ÷ TRL',
+  'peak memory',
+  'TRL, PEFT',
+];
 publish('docs/results/reinforcement.md', tableOf(header, lines), 'speed');

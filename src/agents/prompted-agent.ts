@@ -115,7 +115,11 @@ function openTemplates(set: string, given: AgentOptions, view: EnvironmentView |
     const file = fileOfSet(folder, fileNames[i]!, fileNames, given.field, join('agents', 'generic'));
     return { file, samples: own };
   });
-  const { hash, renderers } = loadTemplates(requestedTemplates, [join(packageRoot(), 'prompts'), agents, folder]);
+  const { hash, renderers } = loadTemplates(requestedTemplates, [
+    join(packageRoot(), 'prompts'),
+    agents,
+    folder,
+  ]);
   const [system, observation, askAgain] = renderers;
   return { facts, system: system!, observation: observation!, askAgain: askAgain!, hash };
 }

@@ -1,5 +1,5 @@
 import { relative } from 'node:path';
-import { WorkError, UserError } from './errors.js';
+import { UserError, WorkError } from './errors.js';
 
 /** A command's access to the outside world: output, input, clocks, environment variables and Ctrl-C. */
 export interface CommandContext {

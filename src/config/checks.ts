@@ -44,7 +44,9 @@ function programProblems(config: Config): readonly MaybeProblem[] {
   const { model, policy, prompts, repeats, warmup } = config;
   const isProgram = policy?.kind === 'program';
   const proposers = [...membersOf(model), ...stageMembersOf(config)];
-  const fittingBaselines = isProgram ? ['random', 'genetic'] : ['random', 'hill-climb', 'cma-es', 'gp', 'mix'];
+  const fittingBaselines = isProgram
+    ? ['random', 'genetic']
+    : ['random', 'hill-climb', 'cma-es', 'gp', 'mix'];
   const wrongSetPattern = isProgram ? /^(numeric|compact)$/ : /^programs(-\w+)?$/;
   const [are, other] = isProgram ? ['programs', 'numbers'] : ['numbers', 'programs'];
   const sets = [

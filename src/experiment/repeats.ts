@@ -30,7 +30,8 @@ export function createRepeatCheck(experiment: Experiment, iteration: number): Re
   const check: RepeatCheck = async (parameters, siblings, by) => {
     if (programs === undefined && by !== 'model') return undefined;
     const earlierEntries = entriesBefore(buffer.entries, iteration);
-    const failure = programs && (await programFailure(experiment, programs, earlierEntries, [parameters, by], seeds));
+    const failure =
+      programs && (await programFailure(experiment, programs, earlierEntries, [parameters, by], seeds));
     if (failure !== undefined || by === 'tuning') return failure;
     if (!(await behavior.prepare(earlierEntries[0], comparedSeeds(experiment)))) return undefined;
     const others: readonly Rival[] = [

@@ -8,7 +8,9 @@ const thinkingTags = names(
   'think thinking thought thoughts reasoning analysis reflection scratchpad seed:think inner_monologue',
 );
 /** Elements whose content is the answer; their names become labels. */
-const answerTags = names('answer final final_answer solution response output result params parameters proposal');
+const answerTags = names(
+  'answer final final_answer solution response output result params parameters proposal',
+);
 const formatTags = names('b i em strong code pre p br div span center li ul ol u tool_call tool_calls');
 /** Placeholders in format examples, such as `<number>`, which have no end tag. */
 const placeholderNames = names('number integer value reason why explanation');
@@ -32,7 +34,12 @@ export function answerText(reply: string): { readonly text: string; readonly has
   const tags = [...text.matchAll(tagPattern)].map((match) => {
     const label = (match[2] ?? match[4])!.toLowerCase();
     const closes = prefix.exec(label)?.[1] !== undefined || [match[1], match[3]].includes('/');
-    return { name: label.replace(prefix, ''), closes, start: match.index, end: match.index + match[0].length };
+    return {
+      name: label.replace(prefix, ''),
+      closes,
+      start: match.index,
+      end: match.index + match[0].length,
+    };
   });
   const lastEndByName = new Map(tags.flatMap(({ closes, name, start }) => (closes ? [[name, start]] : [])));
   /** Names of inline elements; their end tags don't end a thinking block. */
@@ -52,7 +59,8 @@ export function answerText(reply: string): { readonly text: string; readonly has
     let filler: string | undefined;
     if (answerTags.has(name)) filler = closes ? '\n' : `\n${name}: `;
     else if (formatTags.has(name)) filler = ' '.repeat(end - start);
-    else if (boundaryTags.has(name) || (name === 's' && (start === 0 || text.length - end < 3))) filler = '\n';
+    else if (boundaryTags.has(name) || (name === 's' && (start === 0 || text.length - end < 3)))
+      filler = '\n';
     else if (closes && (isThought || !inlineTags.has(name))) {
       const isEnd = opensLine || /^[ \t]*(?:\n|$)/.test(text.slice(end, end + 40));
       if (isThought || (text[start] !== '[' && isEnd)) [result, from] = ['', end];

@@ -220,7 +220,10 @@ function moveMean(
 
 /** Returns the tutorial's default parameters (table 1). */
 function strategyFor(n: number, population: number): Strategy {
-  const rawWeights = Array.from({ length: population }, (_, i) => Math.log((population + 1) / 2) - Math.log(i + 1));
+  const rawWeights = Array.from(
+    { length: population },
+    (_, i) => Math.log((population + 1) / 2) - Math.log(i + 1),
+  );
   const parentWeights = rawWeights.slice(0, Math.floor(population / 2));
   const restWeights = rawWeights.slice(parentWeights.length);
   const effectiveParents = sum(parentWeights) ** 2 / sum(parentWeights.map((w) => w ** 2));

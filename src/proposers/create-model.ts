@@ -75,7 +75,9 @@ function atPath({ file, field, value, message, ...rest }: Problem, directory: st
   if (file === undefined)
     return { ...rest, field: field ?? 'model.path', value: value ?? directory, message };
   const innerPath = relative(directory, file);
-  const placeParts = [innerPath.startsWith('..') ? file : innerPath, field].filter((part) => part !== undefined);
+  const placeParts = [innerPath.startsWith('..') ? file : innerPath, field].filter(
+    (part) => part !== undefined,
+  );
   const valueText = value === undefined ? '' : ` (${JSON.stringify(value)})`;
   return {
     ...rest,

@@ -80,7 +80,10 @@ function thinOut(history: readonly ScoredParameters[]): readonly ScoredParameter
 }
 
 /** Fits a process with a shared length scale and, with few parameters and enough points, one with a scale for each. */
-async function fitProcesses(task: Task, shown: readonly ScoredParameters[]): Promise<readonly Hyperparameters[]> {
+async function fitProcesses(
+  task: Task,
+  shown: readonly ScoredParameters[],
+): Promise<readonly Hyperparameters[]> {
   // All returns may still have been equal when the last fit was due.
   if (isFlat(shown)) return [];
   const observations = observationsOf(task, shown);

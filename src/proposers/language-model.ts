@@ -87,7 +87,8 @@ async function askForAll(model: LanguageModel, request: ProposalRequest): Promis
   }
   const { stopReason } = state;
   if (stopReason instanceof ModelError) throw stopReason;
-  if (stopReason !== 'interrupted') return { proposals: all, end: stopReason && { kind: 'limit', ...stopReason } };
+  if (stopReason !== 'interrupted')
+    return { proposals: all, end: stopReason && { kind: 'limit', ...stopReason } };
   if (!caller.signal.aborted) return { proposals: [], end: { kind: 'interrupted' } };
   throw new ModelError('aborted', 'the call was aborted', { retries: 0, latencyMs: 0 });
 }
@@ -153,7 +154,9 @@ async function nextCall(
 /** Sends one request for all candidates if the model supports it; those without a reply are requested separately. */
 async function askTogether(state: AskingState, all: readonly Conversation[]): Promise<void> {
   const { model, unjudgedCalls, request } = state;
-  const openConversations = all.filter(({ candidate, messages }) => !request.recorded(candidate, 0, messages));
+  const openConversations = all.filter(
+    ({ candidate, messages }) => !request.recorded(candidate, 0, messages),
+  );
   if (!model.givesSeveral || openConversations.length < 2) return;
   for (const call of await requestFor(state, openConversations)) unjudgedCalls.set(call.candidate, call);
   const [failed] = unjudgedCalls.values();

@@ -32,7 +32,8 @@ export async function minimize(evaluate: Evaluate, start: Float64Array, iteratio
     if (next === undefined) break;
     const pair = { step: axpy(next.x, -1, point.x), gradientChange: axpy(next.gradient, -1, point.gradient) };
     // Only pairs with positive curvature keep the approximate Hessian positive definite.
-    if (dot(pair.step, pair.gradientChange) > 1e-12 * dot(pair.gradientChange, pair.gradientChange)) pairs.push(pair);
+    if (dot(pair.step, pair.gradientChange) > 1e-12 * dot(pair.gradientChange, pair.gradientChange))
+      pairs.push(pair);
     if (pairs.length > maxPairs) pairs.shift();
     point = next;
   }
@@ -49,7 +50,10 @@ function searchDirection(slope: Float64Array, pairs: readonly StepPair[]): Float
     q = axpy(q, -factor, gradientChange);
   }
   const last = pairs.at(-1);
-  const scale = last === undefined ? 1 : dot(last.step, last.gradientChange) / dot(last.gradientChange, last.gradientChange);
+  const scale =
+    last === undefined
+      ? 1
+      : dot(last.step, last.gradientChange) / dot(last.gradientChange, last.gradientChange);
   let r: Float64Array = q.map((value) => scale * value);
   for (const [i, { step, gradientChange }] of pairs.entries())
     r = axpy(r, factors[i]! - dot(gradientChange, r) / dot(step, gradientChange), step);

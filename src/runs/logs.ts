@@ -58,13 +58,16 @@ export function scanLogs(files: LogFiles, isTolerant = false): LogScan {
   const faults: string[] = [];
   const onBroken: OnBrokenLine = isTolerant ? (error) => noteFault(faults, error) : undefined;
   const calls = extentOf(files, 'calls', onBroken);
-  const finishedIterations: { iteration: number; lines: NonNullable<LoggedEvent['lines']>; at: number }[] = [];
+  const finishedIterations: { iteration: number; lines: NonNullable<LoggedEvent['lines']>; at: number }[] =
+    [];
   const events = extentOf(files, 'events', onBroken, (event: LoggedEvent, at) => {
     if (event.kind !== 'iteration-finished') return;
     finishedIterations.push({ iteration: event.iteration, lines: event.lines ?? unknownLines, at });
   });
   const evaluatedEntries: BufferEntry[] = [];
-  const evaluations = extentOf(files, 'evaluations', onBroken, (entry: BufferEntry) => evaluatedEntries.push(entry));
+  const evaluations = extentOf(files, 'evaluations', onBroken, (entry: BufferEntry) =>
+    evaluatedEntries.push(entry),
+  );
   const placesOfEpisodes: number[] = [];
   const episodes = extentOf(files, 'episodes', onBroken, ({ iteration, candidate }: Place) =>
     placesOfEpisodes.push(iteration, candidate),

@@ -3,7 +3,7 @@
 import { basename } from 'node:path';
 import { withWorkers } from '../base/command.js';
 import { type CommandContext, exitCodeOf } from '../base/context.js';
-import { WorkError, formatProblem, messageOf, UserError } from '../base/errors.js';
+import { formatProblem, messageOf, UserError, WorkError } from '../base/errors.js';
 import { warningText } from '../base/text/progress.js';
 import { fitText } from '../base/text/width.js';
 import { type LoadedConfig, loadConfig, resolvedYaml } from '../config/load.js';

@@ -4,7 +4,13 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Item } from '../runs/listing/item.js';
 import { newestRun } from '../runs/listing/names.js';
-import { type LocatedItem, type ScannedItem, type ScanRoot, scanItems, versionOf } from '../runs/listing/scan.js';
+import {
+  type LocatedItem,
+  type ScannedItem,
+  type ScanRoot,
+  scanItems,
+  versionOf,
+} from '../runs/listing/scan.js';
 import { logsIn, runFiles } from '../runs/reader.js';
 import { trainingFiles } from '../runs/training-files.js';
 import { resultFiles } from '../studies/plan.js';

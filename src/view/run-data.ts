@@ -75,7 +75,8 @@ export function configKeys(places: readonly LocatedItem[]): ConfigKeys {
     const run = configuredRun(place);
     if (run === undefined) continue;
     runCount++;
-    for (const [key, value] of settingsOf(run)) valuesByKey.set(key, (valuesByKey.get(key) ?? new Set()).add(value));
+    for (const [key, value] of settingsOf(run))
+      valuesByKey.set(key, (valuesByKey.get(key) ?? new Set()).add(value));
   }
   const fieldKeys = new Set(itemFields.map(({ key }) => key));
   const keys = [...valuesByKey.keys()].filter((key) => !fieldKeys.has(key) && isSettingKey(key)).toSorted();

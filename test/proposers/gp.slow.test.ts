@@ -136,7 +136,11 @@ describe('expected improvement', () => {
 
 const numbers = (count: number): ParameterSpec => ({ count, kind: 'float', low: -6, high: 6, decimals: 1 });
 
-function drawn(spec: ParameterSpec, count: number, score: (point: ParameterVector) => number): ScoredParameters[] {
+function drawn(
+  spec: ParameterSpec,
+  count: number,
+  score: (point: ParameterVector) => number,
+): ScoredParameters[] {
   const random = createGenerator(5);
   const value = () => (spec.choices ? random.choice(spec.choices) : Math.round(random.uniform(-60, 60)) / 10);
   return Array.from({ length: count }, () => {

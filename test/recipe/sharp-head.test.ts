@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { replyEndId, renderExample } from '../../finetune/dataset/read-dataset.js';
+import { renderExample, replyEndId } from '../../finetune/dataset/read-dataset.js';
 import { type HiddenStates, hiddenStates } from '../../models/tiny-improver/recipe/hidden-states.js';
 import { tinyShape, writeTinyModel } from '../../models/tiny-improver/recipe/initial-model.js';
 import { sharpHead } from '../../models/tiny-improver/recipe/sharp-head.js';

@@ -50,7 +50,8 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
   const training = new RunsInFlight(plans.tasks, config.groups, env);
   const runNumbers = [...Array(config.evaluation.runs).keys()];
   const heldOutConfigs = runNumbers.map((number) => configOf(plans.heldOut, number));
-  const playBaselines = () => Promise.all(config.baselines.map((name) => playBaseline(name, heldOutConfigs, env)));
+  const playBaselines = () =>
+    Promise.all(config.baselines.map((name) => playBaseline(name, heldOutConfigs, env)));
   let baselines: ReturnType<typeof playBaselines> | undefined;
   const getBaselines = () => (baselines ??= playBaselines());
   const iterate: Iterate = async (sampler, runs, seeds) => {
@@ -220,7 +221,10 @@ async function playHeldOut(
       );
       for (const [k, i] of indices.entries()) answeredByRun[i]!.push(answeredPrompts[k]!);
     }
-    return runs.map(({ state }, i) => ({ best: bestEntry(state.entries)?.score, answeredPrompts: answeredByRun[i]! }));
+    return runs.map(({ state }, i) => ({
+      best: bestEntry(state.entries)?.score,
+      answeredPrompts: answeredByRun[i]!,
+    }));
   } finally {
     for (const run of runs) await run.close();
   }

@@ -8,8 +8,8 @@ import {
   type PolicyContext,
   type PolicyObjective,
   policyInputs,
-  requireField,
   type RlExample,
+  requireField,
   sequenceMean,
   tokenMean,
 } from './sampled.js';

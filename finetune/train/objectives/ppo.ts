@@ -12,8 +12,8 @@ import {
   type PolicyContext,
   type PolicyObjective,
   policyInputs,
-  requireField,
   type RlExample,
+  requireField,
   tokenMean,
 } from './sampled.js';
 import type { PpoSettings } from './settings.js';

@@ -5,7 +5,7 @@
  * narrow the values, which hurts the search (docs/log).
  */
 
-import { replyEndId, readConversations, renderExample } from '../../../finetune/dataset/read-dataset.js';
+import { readConversations, renderExample, replyEndId } from '../../../finetune/dataset/read-dataset.js';
 import type { TokenExample } from '../../../finetune/engine/batch.js';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';

@@ -144,7 +144,11 @@ export function* eachLine(path: string, symlinks: SymlinkMode = 'reject'): Gener
       const until = heldBytes + read;
       let from = 0;
       // The bytes kept from earlier reads contain no line break.
-      for (let end = findLineBreak(buffer, heldBytes, until); end >= 0; end = findLineBreak(buffer, from, until)) {
+      for (
+        let end = findLineBreak(buffer, heldBytes, until);
+        end >= 0;
+        end = findLineBreak(buffer, from, until)
+      ) {
         yield { bytes: buffer.subarray(from, end), start: start + from };
         from = end + 1;
       }

@@ -7,13 +7,13 @@ import {
   discriminatorValues,
   expectedText,
   keysOf,
+  literalsOf,
   nodeAt,
   orList,
   type SchemaNode,
   valueAt,
   variantFor,
   variantsOf,
-  literalsOf,
 } from './schema.js';
 
 export type Path = readonly PropertyKey[];

@@ -97,7 +97,9 @@ export function variantFor(node: SchemaNode, value: unknown): SchemaNode | undef
   if (fittingVariants.length <= 1 || !isMapping(value)) return fittingVariants[0];
   const discriminator = discriminatorOf(node);
   if (discriminator !== undefined) {
-    return fittingVariants.find((variant) => variant.properties?.[discriminator]?.const === value[discriminator]);
+    return fittingVariants.find(
+      (variant) => variant.properties?.[discriminator]?.const === value[discriminator],
+    );
   }
   const similarity = (variant: SchemaNode) =>
     Object.keys(value).reduce((sum, key) => sum + keySimilarity(key, keysOf(variant)), 0);

@@ -53,7 +53,8 @@ export function overlay(
   const where: FieldLocator = (path, aim) => {
     const parentPath = path.slice(0, -1);
     const isCreated = valueAt(parentPath, content) === undefined;
-    const override = overrideOf(path, overrides) ?? (isCreated ? overrideOf(parentPath, overrides) : undefined);
+    const override =
+      overrideOf(path, overrides) ?? (isCreated ? overrideOf(parentPath, overrides) : undefined);
     return override === undefined ? place(path, aim) : { file: override.name };
   };
   return {

@@ -68,7 +68,9 @@ export function parseSource(text: string, file: string, version: '1.1' | '1.2' =
   if (errors.size > 0) {
     const problems = [...errors.values()].toReversed();
     throw new UserError(
-      limitProblems(problems.map((error) => ({ ...locationOf(error.pos[0]), ...syntaxProblem(error, text) }))),
+      limitProblems(
+        problems.map((error) => ({ ...locationOf(error.pos[0]), ...syntaxProblem(error, text) })),
+      ),
     );
   }
   const content: unknown = withUserErrors(file, () => document.toJS());

@@ -63,7 +63,8 @@ export function distinctFormat(
     let digits = 3;
     while (digits <= maxDigits && format(low, digits) === format(high, digits)) digits++;
     if (digits > maxDigits) continue;
-    for (const value of [low, high]) digitsByValue.set(value, Math.max(digits, digitsByValue.get(value) ?? 0));
+    for (const value of [low, high])
+      digitsByValue.set(value, Math.max(digits, digitsByValue.get(value) ?? 0));
   }
   return (value) => format(value, digitsByValue.get(value));
 }

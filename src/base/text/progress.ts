@@ -116,7 +116,9 @@ class ProgressLines implements Progress {
     this.#lastUpdate = now;
     this.#lastLine = now;
     const timeLeft = this.#left.text(now, total) ?? [];
-    this.say([`${label} ${formatAmount(value)}/${formatAmount(total)}`, ...figures, timeLeft].flat().join('  '));
+    this.say(
+      [`${label} ${formatAmount(value)}/${formatAmount(total)}`, ...figures, timeLeft].flat().join('  '),
+    );
   }
 
   pause(text: string, forMs: number) {

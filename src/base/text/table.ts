@@ -156,7 +156,10 @@ export function pageTable<Row>(
   return new Part('data-table', { ...data });
 }
 
-function pageCell<Row>({ asText, format = formatNumber, kind, strong }: ShownColumn<Row>, cell: Cell): TableCell {
+function pageCell<Row>(
+  { asText, format = formatNumber, kind, strong }: ShownColumn<Row>,
+  cell: Cell,
+): TableCell {
   if (typeof cell === 'object' && cell !== null && 'text' in cell) return { ...cell, strong };
   const text = cellText(cell, asText);
   return {

@@ -26,7 +26,8 @@ export function fitTable(table: TextTable, width: number): string {
     maxWidth([table.titles[c]!, ...table.lines.map((line) => line[c]!)]),
   );
   const leastWidths = table.titles.map((title, c) => {
-    if (!table.rightAligned[c]) return Math.min(naturalWidths[c]!, Math.max(minWidth, maxWidth(title.split(' '))));
+    if (!table.rightAligned[c])
+      return Math.min(naturalWidths[c]!, Math.max(minWidth, maxWidth(title.split(' '))));
     return maxWidth([...title.split(' '), ...table.lines.map((line) => line[c]!)]);
   });
   const blocks = [...blocksOf(table.mergedWithNext, leastWidths, width)];

@@ -28,7 +28,8 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
     const path = await pullModel(args.model, context.env, {
       signal: context.stop.finish,
       onStart(bytes, files) {
-        if (files > 0) progress.begin({ label: plural(files, 'file'), total: bytes, formatAmount: formatBytes });
+        if (files > 0)
+          progress.begin({ label: plural(files, 'file'), total: bytes, formatAmount: formatBytes });
       },
       onBytes: (bytes) => progress.update(bytes),
     });

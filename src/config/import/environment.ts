@@ -2,7 +2,7 @@ import { UserError, unlessRejected } from '../../base/errors.js';
 import { isMapping } from '../../base/settings/schema.js';
 import { environmentIds, environmentInfo, isRemoteId } from '../../environments/catalogue/open.js';
 import { replacementFor } from '../../environments/catalogue/versions.js';
-import { carry, type ImportDraft, drop, type ForeignConfig, isTrue, keyValue } from './draft.js';
+import { carry, drop, type ForeignConfig, type ImportDraft, isTrue, keyValue } from './draft.js';
 
 export interface EnvironmentChoice {
   readonly id: string;

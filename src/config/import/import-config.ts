@@ -3,7 +3,7 @@
 import { Document } from 'yaml';
 import { closestMatch, UserError } from '../../base/errors.js';
 import { isMapping } from '../../base/settings/schema.js';
-import { carry, type ImportDraft, drop, type ForeignConfig, type ImportNote, keyValue } from './draft.js';
+import { carry, drop, type ForeignConfig, type ImportDraft, type ImportNote, keyValue } from './draft.js';
 import { finetuneKeys, importFinetune, runnerOf } from './llm-rl-finetune.js';
 import { importProps, propsKeys } from './props.js';
 

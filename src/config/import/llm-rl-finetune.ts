@@ -87,9 +87,11 @@ function promptSetOf(template: string): 'numeric' | 'semantic' | undefined {
 function importTable(draft: ImportDraft, id: string): void {
   const observationBins = binsOf(draft.foreign, id);
   const reason = 'bins of equal width, numbered from 0; the original leaves one bin unused';
-  for (const key of observationBins?.keys ?? []) carry(draft, key, { 'policy.discretize': observationBins!.bins }, reason);
+  for (const key of observationBins?.keys ?? [])
+    carry(draft, key, { 'policy.discretize': observationBins!.bins }, reason);
   const actionSetting = actionsOf(draft.foreign, id);
-  if (actionSetting !== undefined) carry(draft, actionSetting.key, { 'policy.actions': actionSetting.actions });
+  if (actionSetting !== undefined)
+    carry(draft, actionSetting.key, { 'policy.actions': actionSetting.actions });
 }
 
 /** New templates show the last `max_traj_length` evaluations, older ones the last `max_traj_count` episodes. */

@@ -1,5 +1,5 @@
 import { UserError } from '../../base/errors.js';
-import { type ConfigFields, carry, type ImportDraft, type ForeignConfig, keyValue } from './draft.js';
+import { type ConfigFields, carry, type ForeignConfig, type ImportDraft, keyValue } from './draft.js';
 
 /** Our `model` fields, with a note for the user if the choice needs explaining. */
 interface ModelChoice extends ConfigFields {

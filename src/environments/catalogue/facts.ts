@@ -43,7 +43,13 @@ const mujocoFacts: Readonly<Record<string, (options: Options) => Facts>> = {
     ...stepFacts(options, 0.01, 5),
     ...travelFacts(options, 0.1),
     ...noiseFacts(options, 0.1),
-    ...jointIndices(options, ['x', 'z', 'pitch', ...legJoints('back', 'Shin'), ...legJoints('front', 'Shin')]),
+    ...jointIndices(options, [
+      'x',
+      'z',
+      'pitch',
+      ...legJoints('back', 'Shin'),
+      ...legJoints('front', 'Shin'),
+    ]),
   }),
   Hopper: (options) => ({
     ...stepFacts(options, 0.002, 4),

@@ -139,7 +139,11 @@ interface RobotSettings {
   readonly scene: Scene;
 }
 
-async function locomotionTask(name: ModelName, options: LocomotionOptions, machine: RobotSettings): Promise<Task> {
+async function locomotionTask(
+  name: ModelName,
+  options: LocomotionOptions,
+  machine: RobotSettings,
+): Promise<Task> {
   const model = await loadModel(name);
   const { hiddenCount, velocityNoise, velocityLimit = Number.POSITIVE_INFINITY, healthy, scene } = machine;
   const { forward_reward_weight, ctrl_cost_weight, reset_noise_scale } = options;

@@ -8,8 +8,8 @@ import { type Action, type Observation, type Space, symmetricBox } from '../envi
 import {
   EnvironmentError,
   type EpisodeBatch,
-  RequestChannel,
   type RemoteEnvironment,
+  RequestChannel,
 } from './remote-environment.js';
 
 const discrete = z.strictObject({ n: z.int().min(1), start: z.int().default(0) });
@@ -80,7 +80,10 @@ function observationOf(
     throw invalid(`field ${name} of the observation isn't text; set environment.options.fields`);
   }
   const observedNames = Object.keys(fields).filter((name) => !unobservedFields.has(name));
-  const parts = (chosen ?? observedNames.toSorted()).map((name) => ({ name, numbers: numbersOf(fields[name]) }));
+  const parts = (chosen ?? observedNames.toSorted()).map((name) => ({
+    name,
+    numbers: numbersOf(fields[name]),
+  }));
   const missing = chosen && parts.find(({ numbers }) => numbers === undefined);
   if (missing !== undefined) throw invalid(`field ${missing.name} of the observation isn't numeric`);
   const numbers = parts.flatMap((part) => part.numbers ?? []);

@@ -29,7 +29,8 @@ export async function checkConfig(
   let loaded: LoadedConfig | undefined;
   try {
     loaded = loadConfig({ file, overrides, cwd });
-    if (offline && runsCode(loaded.config)) return [...notesOf(loaded), ...locateFindings(loaded, [codeWarning])];
+    if (offline && runsCode(loaded.config))
+      return [...notesOf(loaded), ...locateFindings(loaded, [codeWarning])];
     const assembly = await assemble(loaded.config, env, undefined, { ask: offline ? undefined : stop.abort });
     try {
       const context = await contextOf(assembly.config.model, assembly.proposer.model, !offline, stop.abort);
@@ -42,7 +43,10 @@ export async function checkConfig(
       };
       const playFindings = offline ? [] : await playStep(assembly, stop.abort);
       const modelFindings = offline ? [] : await askModel(assembly, env, { signal: stop.finish, onRead });
-      const [failed, others] = [errorsIn(modelFindings), modelFindings.filter(({ level }) => level !== 'error')];
+      const [failed, others] = [
+        errorsIn(modelFindings),
+        modelFindings.filter(({ level }) => level !== 'error'),
+      ];
       // Failures come first, so that they aren't overlooked.
       return [
         ...locateFindings(loaded, [...playFindings, ...failed]),

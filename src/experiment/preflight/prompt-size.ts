@@ -62,7 +62,9 @@ export function promptSize(parts: PromptParts, context?: ModelContext): PromptSi
   const sample = entries[0]?.parameters ?? family.initial(createGenerator(config.seed));
   const replyTokens = (arePrograms ? programTokens : estimateTokens(encoding.text(sample))) + reasonTokens;
   const history = createHistory({ encoding, memory, trajectory: () => undefined });
-  const entryTokens = arePrograms ? programTokens : history.tokens({ ...placeholderEntry, parameters: sample });
+  const entryTokens = arePrograms
+    ? programTokens
+    : history.tokens({ ...placeholderEntry, parameters: sample });
   const budget = memory.tokens;
   const most = selectedCount(memory);
   const shownCount = Math.min(most, entries.length);

@@ -129,7 +129,10 @@ function estimateOf(
   const most = longest * (1 + corrections);
   const retryTokens = (tokens + corrections * correctionTokens) * longest * corrections;
   const promptTokens = { expected: prompts * share * tokens, most: longest * tokens + retryTokens };
-  const completionTokens = { expected: expected * replyTokens, most: most * Math.max(replyTokens, maxTokens) };
+  const completionTokens = {
+    expected: expected * replyTokens,
+    most: most * Math.max(replyTokens, maxTokens),
+  };
   const costOf = (which: keyof AmountRange) =>
     price && (promptTokens[which] * price.input + completionTokens[which] * price.output) / 1e6;
   return {

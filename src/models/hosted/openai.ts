@@ -171,7 +171,9 @@ function hintFor(
 }
 
 /** Names that servers use for the context length; llama.cpp's `n_ctx_train` is the length used in training. */
-const contextKeys = 'max_model_len context_length context_window max_context_length n_ctx n_ctx_train'.split(' ');
+const contextKeys = 'max_model_len context_length context_window max_context_length n_ctx n_ctx_train'.split(
+  ' ',
+);
 
 const lengthsIn = (facts: unknown): readonly number[] =>
   contextKeys

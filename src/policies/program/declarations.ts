@@ -17,7 +17,8 @@ export function withDeclarations(source: string, components: readonly string[]):
   const known = new Set([...declaredIn(script), ...outside]);
   const names = new Set([...inside].flatMap(({ name }) => (known.has(name) ? [] : [name])));
   const [observation] = act.params;
-  const usedComponents = observation?.type === 'Identifier' ? components.filter((name) => names.has(name)) : [];
+  const usedComponents =
+    observation?.type === 'Identifier' ? components.filter((name) => names.has(name)) : [];
   const assignedNames = [...assignedIn(act.body)].filter(
     (name) => names.has(name) && !usedComponents.includes(name) && !(name in globalThis),
   );

@@ -31,7 +31,9 @@ export function parseParameters(reply: string, spec: ParameterSpec, context: Par
   const indices = Array.from({ length: spec.count }, (_, i) => i);
   const isComplete = ({ values }: NumberSet) =>
     values.size === spec.count && indices.every((i) => values.has(i));
-  const writtenSets = sets.filter(({ values }) => [...values.values()].some((one) => one.number !== undefined));
+  const writtenSets = sets.filter(({ values }) =>
+    [...values.values()].some((one) => one.number !== undefined),
+  );
   const completeSets = writtenSets.filter(isComplete).map((set) => {
     const result = validate(set, plain, spec, context);
     return { set, result, weight: weightOf(set, plain, sets) + (result.ok ? 10 : 0) };
@@ -47,7 +49,9 @@ export function parseParameters(reply: string, spec: ParameterSpec, context: Par
   const isUnfinished = isCut || /[[(][\s\d.,+-]{2,}$/.test(plain.slice(-4000));
   if (isTorn || (isUnfinished && completeSets.length === 0)) return failWith({ kind: 'truncated' });
   if (completeSets.length > 0) {
-    const vectors = new Set(completeSets.map(({ set }) => indices.map((i) => set.values.get(i)!.number).join()));
+    const vectors = new Set(
+      completeSets.map(({ set }) => indices.map((i) => set.values.get(i)!.number).join()),
+    );
     return vectors.size === 1 ? completeSets[0]!.result : failWith({ kind: 'echo' });
   }
   const partialSets = writtenSets.filter(({ isNamed, values }) => isNamed || values.size > spec.count / 2);

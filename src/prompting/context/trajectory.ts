@@ -68,7 +68,9 @@ function describe(name: string, values: readonly Value[], counted: string): read
   if (first === undefined) return [];
   if (typeof first !== 'object') {
     const frequencies = occurrences(values as readonly (number | string)[]);
-    const listed = frequencies.slice(0, maxCountedValues).map(({ times, value }) => `${valueText(value)}: ${times}`);
+    const listed = frequencies
+      .slice(0, maxCountedValues)
+      .map(({ times, value }) => `${valueText(value)}: ${times}`);
     const rest = frequencies.length - listed.length;
     return [`${name} (${counted}): ${listed.join(', ')}${rest > 0 ? `, and ${rest} more` : ''}`];
   }

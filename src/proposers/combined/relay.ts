@@ -35,7 +35,9 @@ function legAt(
   legs: readonly Leg[],
   { iteration, pastProposals, task }: ProposalRequest,
 ): { readonly leg: Leg; readonly since: number } {
-  const earlierTurns = [...(pastProposals?.memberTurns.values() ?? [])].filter((one) => one.iteration < iteration);
+  const earlierTurns = [...(pastProposals?.memberTurns.values() ?? [])].filter(
+    (one) => one.iteration < iteration,
+  );
   const names = new Set(earlierTurns.map(({ member }) => member));
   const latest = legs.findLastIndex(({ name }) => names.has(name));
   const [leg, next] = [legs[latest] ?? legs[0]!, legs[latest + 1]];

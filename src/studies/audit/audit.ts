@@ -102,7 +102,8 @@ export async function audit(
   const policyOf = ({ parameters }: RecordedEvaluation) => policies.get(vectorKey(parameters))!;
   const returnsByPolicy = new Map<ScoredPolicy, readonly number[]>();
   const measure = async (policy: ScoredPolicy) => {
-    const returns = returnsByPolicy.get(policy) ?? (await tryPlay(policy.at, policy.parameters, measuring)).returns;
+    const returns =
+      returnsByPolicy.get(policy) ?? (await tryPlay(policy.at, policy.parameters, measuring)).returns;
     returnsByPolicy.set(policy, returns);
     return returns;
   };

@@ -172,7 +172,9 @@ function namingKeys(groups: readonly Settings[]): readonly string[] {
 }
 
 function rank(key: string): number {
-  const found = keyPriority.findIndex((start) => key === start || (start.endsWith('.') && key.startsWith(start)));
+  const found = keyPriority.findIndex(
+    (start) => key === start || (start.endsWith('.') && key.startsWith(start)),
+  );
   return found < 0 ? keyPriority.length + (key === 'prompts.templates' ? 1 : 0) : found;
 }
 

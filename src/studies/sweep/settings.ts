@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import { UserError } from '../../base/errors.js';
 import { plainName } from '../../base/files/files.js';
 import { createGenerator, type RandomGenerator } from '../../base/random/generator.js';
-import { type ValueList, parseValues } from '../../base/settings/value-lists.js';
+import { parseValues, type ValueList } from '../../base/settings/value-lists.js';
 import { formatNumber } from '../../base/text/numbers.js';
 import type { BaselineName } from '../../config/baselines.js';
 import type { Config } from '../../config/config.js';

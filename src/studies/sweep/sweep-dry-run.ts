@@ -3,7 +3,7 @@ import { type CommandContext, exitCodes } from '../../base/context.js';
 import { plural } from '../../base/text/numbers.js';
 import { describeFindings, errorsIn, okFinding } from '../../experiment/preflight/findings.js';
 import { preflight } from '../../experiment/preflight/preflight.js';
-import { estimateText, addEstimates } from '../../experiment/preflight/run-estimate.js';
+import { addEstimates, estimateText } from '../../experiment/preflight/run-estimate.js';
 import { assemble, closeEnvironment } from '../../experiment/setup/assemble.js';
 import { contextOf } from '../../experiment/setup/open-models.js';
 import { type Sweep, sweepPlan } from './sweep-plan.js';

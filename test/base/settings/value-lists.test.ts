@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { rejectLists, splitItems, parseValues } from '../../../src/base/settings/value-lists.js';
+import { parseValues, rejectLists, splitItems } from '../../../src/base/settings/value-lists.js';
 
 /** Values as a user may write them: plain words and numbers, quoted texts, JSON. */
 const plain = fc.oneof(

@@ -25,8 +25,6 @@ export async function commandLine(
     .fail((message, error) => {
       throw error ?? new Error(message);
     })
-    .parseAsync(
-      takesOverrides(named) ? moveOverridesFirst(own, await declaredOptions(named)) : own,
-    );
+    .parseAsync(takesOverrides(named) ? moveOverridesFirst(own, await declaredOptions(named)) : own);
   return { ...recorded, code };
 }

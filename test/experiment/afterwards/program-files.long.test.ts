@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
-import { programModule, programIn } from '../../../src/experiment/programs/program-file.js';
+import { programIn, programModule } from '../../../src/experiment/programs/program-file.js';
 import { policyFor, programsOf } from '../../../src/policies/policy.js';
 import { openProgramPolicies } from '../../../src/policies/program-policies.js';
 import { readShownRun } from '../../../src/runs/open-run.js';

@@ -76,7 +76,11 @@ describe('lineage', () => {
     for (const run of [groups, table, alone]) {
       const entries = evaluationsOf(run.path);
       const calls = callsOf(run.path);
-      for (const { prompt, lineage } of [...improvementExamples(run), ...weighted(run), ...preferenceExamples(run)]) {
+      for (const { prompt, lineage } of [
+        ...improvementExamples(run),
+        ...weighted(run),
+        ...preferenceExamples(run),
+      ]) {
         const before = entries.filter(({ iteration }) => iteration < lineage.promptIteration);
         expect(lineage.incumbent).toBe(Math.max(...before.map(({ score }) => score)));
         expect(lineage.history).toBe(before.length);
@@ -92,9 +96,11 @@ describe('lineage', () => {
 
   it('of the example run matches the snapshot', async () => {
     const run = await readSourceRun(exampleRun, 'buffers/example-cartpole');
-    const rows = [...improvementExamples(run), ...preferenceExamples(run).slice(0, 3), ...weighted(run).slice(0, 5)].map(
-      ({ prompt: _, ...rest }) => rest,
-    );
+    const rows = [
+      ...improvementExamples(run),
+      ...preferenceExamples(run).slice(0, 3),
+      ...weighted(run).slice(0, 5),
+    ].map(({ prompt: _, ...rest }) => rest);
     await expect(`${JSON.stringify(rows, null, 1)}\n`).toMatchFileSnapshot(
       '../../fixtures/datasets/example-cartpole.json',
     );
@@ -163,7 +169,9 @@ describe('the improvement recipe with winners', () => {
       expect(same.map((other) => other.lineage.score)).toEqual(better.slice(0, 2));
     }
     expect(found.length).toBeGreaterThan(improvementExamples(groups, 1).length);
-    expect(new Set(improvementExamples(groups, 3).map(answerOf))).toEqual(new Set(improvementExamples(groups).map(answerOf)));
+    expect(new Set(improvementExamples(groups, 3).map(answerOf))).toEqual(
+      new Set(improvementExamples(groups).map(answerOf)),
+    );
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { replyEndId, renderExample } from '../../../finetune/dataset/read-dataset.js';
+import { renderExample, replyEndId } from '../../../finetune/dataset/read-dataset.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { loadEngine } from '../../../src/models/local/generation/engine.js';
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';

@@ -5,7 +5,11 @@ import { describe, expect, it } from 'vitest';
 import { makeBatch } from '../../../finetune/engine/batch.js';
 import { initialAdapter, writeAdapter } from '../../../finetune/engine/first-values.js';
 import { adamWStep, zeroMoments } from '../../../finetune/engine/optimisers.js';
-import { type LoraSettings, type TrainableSpec, trainedParameters } from '../../../finetune/engine/trainable.js';
+import {
+  type LoraSettings,
+  type TrainableSpec,
+  trainedParameters,
+} from '../../../finetune/engine/trainable.js';
 import { mergeAdapter } from '../../../finetune/export/merged/merge.js';
 import { sftInputs } from '../../../finetune/train/objectives/supervised.js';
 import { singleFamilies } from '../../../finetune/train/packing.js';

@@ -36,7 +36,11 @@ describe.each(referenceModels)('%s', (name) => {
 });
 
 /** Gradients of some random elements of every parameter against central differences. */
-async function gradientError(config: DecoderConfig, trainable: TrainableSpec, examples: readonly TokenExample[]) {
+async function gradientError(
+  config: DecoderConfig,
+  trainable: TrainableSpec,
+  examples: readonly TokenExample[],
+) {
   const random = createGenerator(3);
   const parameters = trainedParameters(config, trainable).map(
     ({ name, shape }): Parameter => ({

@@ -5,7 +5,7 @@ import { execute as evaluateCommand } from '../../../finetune/commands/evaluate.
 import { trainingLineage, writeLineage } from '../../../finetune/dataset/lineage.js';
 import { initialAdapter, writeAdapter } from '../../../finetune/engine/first-values.js';
 import { trainedParameters } from '../../../finetune/engine/trainable.js';
-import { trainingEnvironments, openArms } from '../../../finetune/evaluate/arms.js';
+import { openArms, trainingEnvironments } from '../../../finetune/evaluate/arms.js';
 import type { Evaluation } from '../../../finetune/evaluate/evaluation.js';
 import type { CommandContext } from '../../../src/base/context.js';
 import { UserError } from '../../../src/base/errors.js';

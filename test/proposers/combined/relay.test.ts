@@ -29,7 +29,11 @@ async function played(
   const entries: BufferEntry[] = [];
   const ask = (iteration: number) => {
     const task = { history: [...entries], warmup: 1, noisy };
-    return relay.propose({ iteration, pastProposals: { memberTurns: asked, entries }, task } as unknown as ProposalRequest);
+    return relay.propose({
+      iteration,
+      pastProposals: { memberTurns: asked, entries },
+      task,
+    } as unknown as ProposalRequest);
   };
   for (let iteration = 0; iteration <= iterations; iteration++) {
     if (iteration > 0) await ask(iteration);

@@ -69,7 +69,16 @@ export async function playEpisodes(
     const random = actionSeed === undefined ? undefined : createGenerator(actionSeed);
     const raw = rowOf(environment.reset(seed), environment.observationSpace);
     const columns = { actions: [], rewards: [] };
-    return [{ environment, index: nextIndex++, random, rawObservations: [raw], observations: [rescale(raw)], ...columns }];
+    return [
+      {
+        environment,
+        index: nextIndex++,
+        random,
+        rawObservations: [raw],
+        observations: [rescale(raw)],
+        ...columns,
+      },
+    ];
   };
   let running = environments.flatMap(begin);
   while (running.length > 0) {

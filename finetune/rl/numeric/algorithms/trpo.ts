@@ -81,7 +81,9 @@ function surrogateOf(
   after: Distributions,
 ): number {
   const logProbs = head.logProbabilities(after, actions);
-  return logProbs.reduce((sum, log, n) => sum + Math.exp(log - before[n]!) * advantages[n]!, 0) / logProbs.length;
+  return (
+    logProbs.reduce((sum, log, n) => sum + Math.exp(log - before[n]!) * advantages[n]!, 0) / logProbs.length
+  );
 }
 
 export function policyGradient(

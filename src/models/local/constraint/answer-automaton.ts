@@ -138,7 +138,11 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
     if (role === 'open') return freeState(next, true);
     const continues = byte === opener.charCodeAt(state.matched);
     const matched =
-      state.matched > 0 && continues ? state.matched + 1 : state.isAnchored && byte === codeOf(opener) ? 1 : 0;
+      state.matched > 0 && continues
+        ? state.matched + 1
+        : state.isAnchored && byte === codeOf(opener)
+          ? 1
+          : 0;
     if (matched === opener.length) return { kind: 'literal', index: 0, offset: matched };
     if (byte === opener.charCodeAt(opener.length - 1) && state.mention !== 'none') return undefined;
     return {

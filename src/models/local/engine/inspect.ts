@@ -106,7 +106,8 @@ function tensorProblems(config: DecoderConfig, weights: StoredTensors): Problem[
 export function summarizeWeights(weights: StoredTensors): NonNullable<ModelReport['weights']> {
   const tensors = [...weights.values()];
   const countByDtype = new Map<string, number>();
-  for (const { dtype, shape } of tensors) countByDtype.set(dtype, (countByDtype.get(dtype) ?? 0) + product(shape));
+  for (const { dtype, shape } of tensors)
+    countByDtype.set(dtype, (countByDtype.get(dtype) ?? 0) + product(shape));
   return {
     parameters: sum([...countByDtype.values()]),
     bytes: sum(tensors.map(({ length }) => length)),

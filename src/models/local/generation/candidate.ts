@@ -59,7 +59,8 @@ export class Candidate {
   /** Chooses the next token from its logits, which it modifies, and adds any forced tokens after it. */
   take(logits: Float32Array): void {
     const { sampledLogProbabilities, sampling } = this.#request;
-    const rawLogits = sampledLogProbabilities && !isUnfiltered(sampling, this.#mask) ? logits.slice() : undefined;
+    const rawLogits =
+      sampledLogProbabilities && !isUnfiltered(sampling, this.#mask) ? logits.slice() : undefined;
     const { id, logProbability: drawn } = sampleToken(
       logits,
       sampling,

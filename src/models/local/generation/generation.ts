@@ -194,7 +194,10 @@ export class TextGenerator {
     const jointCache = this.#jointCache;
     try {
       jointCache.reset(0);
-      jointCache.join!(await Promise.all(requests.map(({ cachedPrompt }) => cachedPrompt.cache.entries(0))), 1);
+      jointCache.join!(
+        await Promise.all(requests.map(({ cachedPrompt }) => cachedPrompt.cache.entries(0))),
+        1,
+      );
       const [{ request }] = requests as [StartedRequest, ...StartedRequest[]];
       const positions = [...jointCache.lengths];
       const unreadCounts = requests.map(unreadTokens);

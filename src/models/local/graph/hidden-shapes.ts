@@ -35,7 +35,10 @@ export function modelWithoutShapes(graph: OnnxGraph, input: string): Uint8Array 
     integer('hidden.start', 0),
     integer('hidden.most', maxDimensions),
   ];
-  return writeOnnxModel({ ...graph, initializers, nodes: [...endNodes, ...slices.values(), ...nodes] }, false);
+  return writeOnnxModel(
+    { ...graph, initializers, nodes: [...endNodes, ...slices.values(), ...nodes] },
+    false,
+  );
 }
 
 const node = (op: string, inputs: readonly string[], output: string): OnnxNode => ({

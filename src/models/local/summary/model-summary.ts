@@ -71,7 +71,8 @@ export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): Memor
     }
   }
   const bytesAt = (bits: number) => Math.round((matrixWeights * bits) / 8 + vectorWeights * 4);
-  const roundedBytes = (name: WeightFormat) => bytesAt(packedBits({ ...weightFormats[name], hasOffset: false }));
+  const roundedBytes = (name: WeightFormat) =>
+    bytesAt(packedBits({ ...weightFormats[name], hasOffset: false }));
   return {
     weights: isQuantized
       ? { none: Math.round(storedBytes + vectorWeights * 4), float32: bytesAt(32) }

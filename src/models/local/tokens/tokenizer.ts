@@ -112,7 +112,9 @@ function openEncoder(directory: string, template?: ChatTemplate) {
   const own = json.added_tokens.filter((token) => !token.special && controlTexts.has(token.content));
   const control = controlTokens(
     [...controlTexts],
-    own.map((token) => token.content).filter((one) => template?.searchedTexts.some((text) => text.includes(one))),
+    own
+      .map((token) => token.content)
+      .filter((one) => template?.searchedTexts.some((text) => text.includes(one))),
     contents.filter((content) => !controlTexts.has(content)),
   );
   const tokenizer = markedTokenizer(json, control, file);

@@ -132,7 +132,9 @@ export function learningCurve(
     links: points.map((point) => (point.iteration === 0 ? null : (link(point) ?? null))),
     hint: 'Hover over an evaluation for details; click to open its log; drag to zoom, double-click to reset.',
   };
-  const spread = areBinary ? 'the standard error of the mean' : 'quartiles (bar) and range (line) over episodes';
+  const spread = areBinary
+    ? 'the standard error of the mean'
+    : 'quartiles (bar) and range (line) over episodes';
   const caption = html`Evaluations with ${spread}.${noise && ` Noise floor ${noiseText(noise)}.`}`;
   return chartFigure(chart, episodes > 1 ? caption : undefined);
 }

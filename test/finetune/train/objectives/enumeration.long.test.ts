@@ -159,7 +159,11 @@ describe('a policy over two-token answers', async () => {
 type Baseline = 'none' | 'others';
 
 /** Eight answers drawn by their probabilities, and their advantages. */
-function sampledGroup(p: readonly number[], random: RandomGenerator, baseline: Baseline): readonly RlExample[] {
+function sampledGroup(
+  p: readonly number[],
+  random: RandomGenerator,
+  baseline: Baseline,
+): readonly RlExample[] {
   const drawn = Array.from({ length: 8 }, () => answers[drawFrom(p, random.uniform(0, 1))]!);
   const rewards = drawn.map(rewardOf);
   const advantages = baseline === 'none' ? rewards : leaveOneOut([rewards])[0]!;

@@ -39,7 +39,14 @@ test.each(['qwen2-tied-bf16-sharded', 'llama-untied-fp32'])(
       const shape = cacheShape(config);
       const ids = Array.from({ length: 20 }, (_, i) => 3 + ((i * 37) % 400));
       const [prompt, own] = [new KeyValueCache(shape), new KeyValueCache(shape)];
-      const output = await session.forward({ ids, rows: 1, position: 0, promptCache: prompt, ownCache: own, logitIndices: [9, 19] });
+      const output = await session.forward({
+        ids,
+        rows: 1,
+        position: 0,
+        promptCache: prompt,
+        ownCache: own,
+        logitIndices: [9, 19],
+      });
       const found = output.logits.slice();
       await session.close();
       return found;
