@@ -64,11 +64,7 @@ const config = parseSettings(rlKind, {
 });
 const output = mkdtempSync(join(tmpdir(), 'policyloop-bench-rl-'));
 const learning = await openLearning(
-  planLearning({
-    ...config,
-    environment: { id: 'bandit', options: {} },
-    output,
-  }),
+  planLearning({ ...config, environment: { id: 'bandit', options: {} }, output }),
 );
 
 /** Makes an episode of one reply; the reward is the share of even token ids. */

@@ -64,10 +64,7 @@ export async function writeSyntheticRun(path: string, size: SyntheticRun): Promi
       score: mean(returns),
     });
     const record = { iteration, candidate, episode: 0, seed: 1, ...trajectory! };
-    return {
-      entry: entries.at(-1)!,
-      episodes: [{ ...record, terminated: true, truncated: false }],
-    };
+    return { entry: entries.at(-1)!, episodes: [{ ...record, terminated: true, truncated: false }] };
   };
   for (let candidate = 0; candidate < config.warmup.policies; candidate++) {
     const measured = evaluated({ iteration: 0, candidate, source: 'warm-up' });

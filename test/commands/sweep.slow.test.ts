@@ -79,10 +79,7 @@ it('policyloop sweep fails if a model contributes nothing, and names the run', a
       { runs: 1, failed: 0 },
     ],
     failures: [
-      {
-        run: 'name-mute/seed-1',
-        message: expect.stringMatching(/^0 proposals accepted.*“No idea\.”$/),
-      },
+      { run: 'name-mute/seed-1', message: expect.stringMatching(/^0 proposals accepted.*“No idea\.”$/) },
     ],
   });
   // Nothing is asked again: with the same settings the run would end in the same way.

@@ -243,10 +243,7 @@ describe('retries', () => {
       [1, 1, 2].map(async (seed) => {
         const { wait, waits } = recordWaits();
         const server = await serve([{ status }]);
-        const call = ask(model(server.url, { maxRetries: 6 }, wait), messages, {
-          ...options,
-          seeds: [seed],
-        });
+        const call = ask(model(server.url, { maxRetries: 6 }, wait), messages, { ...options, seeds: [seed] });
         await expect(call).rejects.toThrow(ModelError);
         return waits;
       }),
@@ -349,10 +346,7 @@ const replies: readonly (readonly [string, { openai?: Json; ollama?: Json }, Par
   [
     'absurdly many',
     counting(1e15, 5),
-    {
-      faults: ['usage-wrong'],
-      usage: { completionTokens: 5, unreported: { ...most, completionTokens: 0 } },
-    },
+    { faults: ['usage-wrong'], usage: { completionTokens: 5, unreported: { ...most, completionTokens: 0 } } },
   ],
   [
     'reasoning beside the completion, in the total',

@@ -192,9 +192,7 @@ export async function startFakeServer(options: {
         return send(
           429,
           JSON.stringify({ error: { message: 'Rate limit reached', code: fault.code ?? null } }),
-          {
-            'retry-after': fault.retryAfter ?? '0',
-          },
+          { 'retry-after': fault.retryAfter ?? '0' },
         );
       case 'status':
         return send(

@@ -64,11 +64,7 @@ export const untilIn = (browser: Browser) => async (expression: string) => {
 export async function viewed(): Promise<Viewed> {
   const place = temporaryDirectory();
   await writeSyntheticRun(join(place, 'runs', 'growing'), { iterations: 30, candidates: 2, history: 5 });
-  await writeSyntheticRun(join(place, 'runs', long.repeat(3)), {
-    iterations: 8,
-    candidates: 1,
-    history: 5,
-  });
+  await writeSyntheticRun(join(place, 'runs', long.repeat(3)), { iterations: 8, candidates: 1, history: 5 });
   const about = { base: { model: `/models/${long}` }, config: { seed: 1 } };
   writeTraining(join(place, 'runs', 'training'), trainingLog(60), about);
   writeRun(join(place, 'runs', 'study', 'part', 'one'), { seed: 1, model: long });

@@ -16,9 +16,7 @@ test.each(['~', '$HOME', `\${HOME}`])('%s at the start of a path is the home dir
   expect(load(model(`${home}/models/a.gguf`)).model).toMatchObject({ path });
   expect(load(model('a.gguf'), `model.path=${home}/models/a.gguf`).model).toMatchObject({ path });
   expect(parseConfig({ environment: 'CartPole-v1', model: { provider: 'local', path } }).model).toMatchObject(
-    {
-      path,
-    },
+    { path },
   );
   const config = load(
     `environment: {id: "${home}/env.mjs", python: "${home}/venv/bin/python"}

@@ -86,13 +86,7 @@ describe('a table', () => {
             { text: 'pole' },
             { text: 'a', code: true },
             { text: '2', value: 2 },
-            {
-              text: '5.250',
-              value: 5.25,
-              strong: true,
-              detail: '−1.500 … 12.00',
-              interval: [-1.5, 12.0001],
-            },
+            { text: '5.250', value: 5.25, strong: true, detail: '−1.500 … 12.00', interval: [-1.5, 12.0001] },
           ],
           [
             { text: 'pole', isRepeated: true },

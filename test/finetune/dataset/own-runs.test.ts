@@ -122,12 +122,7 @@ describe('prompts that are longer than the context', () => {
     }
     const short = await readSourceRun(
       await played(
-        {
-          seed: 1,
-          model: open,
-          iterations: 12,
-          memory: { tokens: fitted.historyTokens },
-        },
+        { seed: 1, model: open, iterations: 12, memory: { tokens: fitted.historyTokens } },
         { model: seededModel(), env },
       ),
       'short',

@@ -90,15 +90,7 @@ export function drawnResult(): SweepResult {
     ...gridResult(() => null, [1]),
     status: 'completed',
     method: 'random',
-    tasks: [
-      {
-        environment: 'CartPole-v1',
-        settings,
-        best: null,
-        baselines: [],
-        effects: null,
-      },
-    ],
+    tasks: [{ environment: 'CartPole-v1', settings, best: null, baselines: [], effects: null }],
     keys: keys.map(({ key, values: { kind } }) => ({ key, kind })),
   };
 }

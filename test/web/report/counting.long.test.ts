@@ -68,11 +68,7 @@ it('an aborted call is not a failure', () => {
 it('a run records the purpose of every call, and its figures count only proposals', async () => {
   const model = seededModel(0.4);
   const { path } = await runExperimentFrom(
-    {
-      ...quick,
-      model: { provider: 'ollama', name: 'scripted' },
-      critic: { distance: 1, every: 2 },
-    },
+    { ...quick, model: { provider: 'ollama', name: 'scripted' }, critic: { distance: 1, every: 2 } },
     { model },
   );
   const { calls } = readRun(path);

@@ -27,12 +27,7 @@ test.each(referenceModels)(
       template: {},
     });
     const { replies } = await engine.generate(
-      {
-        messages: readReference(name).messages,
-        seeds: [1],
-        maxTokens: 24,
-        sampling: { temperature: 0 },
-      },
+      { messages: readReference(name).messages, seeds: [1], maxTokens: 24, sampling: { temperature: 0 } },
       { isAborted: () => false },
     );
     await engine.close();
