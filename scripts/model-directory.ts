@@ -43,10 +43,7 @@ const bytes = byteCharacters();
 const spelled = (text: string) => [...Buffer.from(text)].map((byte) => bytes[byte]!).join('');
 
 /** The ids of all tokens: control tokens, then bytes, then words. Bytes that are also words keep their ids. */
-function vocabulary({
-  controls,
-  words,
-}: Pick<SmallModel, 'controls' | 'words'>): ReadonlyMap<string, number> {
+function vocabulary({ controls, words }: SmallModel): ReadonlyMap<string, number> {
   const tokens = [...new Set([...controls, ...bytes, ...words.map(spelled)])];
   return new Map(tokens.map((token, id) => [token, id]));
 }

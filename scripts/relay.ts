@@ -106,11 +106,7 @@ async function compare(own: readonly Source[]) {
     appendFileSync(file, `${JSON.stringify({ ...full, evaluations: evaluations.length, solved, flat })}\n`);
   }
   /** Continues from the first evaluations. Repeated vectors count as evaluations, but the search sees each once. */
-  async function continued(
-    search: (typeof searches)[number],
-    seed: number,
-    first: readonly ScoredParameters[],
-  ) {
+  async function extend(search: (typeof searches)[number], seed: number, first: readonly ScoredParameters[]) {
     const { propose } = createBaseline({ provider: search });
     const evaluations = [...first];
     const history = [...new Map(first.map((one) => [vectorKey(one.parameters), one])).values()];
@@ -140,7 +136,7 @@ async function compare(own: readonly Source[]) {
     const policies = Array.from({ length: warmup }, () => family.initial(random));
     for (const search of searches)
       await record({ by: 'random policies', run: 0, calls: 0, search, seed }, async () =>
-        continued(search, seed, await scoresOf(seed, policies)),
+        extend(search, seed, await scoresOf(seed, policies)),
       );
   }
   for (const calls of numbers(values.calls))
@@ -153,7 +149,7 @@ async function compare(own: readonly Source[]) {
         await record({ ...alone, ...(isRun && madeBy(name)) }, () => scoresOf(seed, proposed));
         for (const search of searches)
           await record({ ...alone, calls, search }, async () =>
-            continued(search, seed, await scoresOf(seed, proposed.slice(0, calls))),
+            extend(search, seed, await scoresOf(seed, proposed.slice(0, calls))),
           );
       }
   await task.close?.();

@@ -224,11 +224,8 @@ async function* runs(files: readonly string[]): AsyncGenerator<Played> {
         maxSteps: config.evaluation.maxSteps,
         record: 'none',
       } as const;
-      const meanOf = async (
-        parameters: readonly number[],
-        stage: 'selection' | 'inspection',
-        count: number,
-      ) => mean((await playAll(setting, parameters, confirmationSeeds(seed, stage, count))).returns);
+      const meanOf = async (parameters: ParameterVector, stage: 'selection' | 'inspection', count: number) =>
+        mean((await playAll(setting, parameters, confirmationSeeds(seed, stage, count))).returns);
       const three = bestEntries(readRun(directory).entries, 3);
       const means: number[] = [];
       for (const { parameters } of three) means.push(await meanOf(parameters, 'selection', final));

@@ -13,11 +13,7 @@ const names: Readonly<Record<string, string>> = {
 };
 
 /** Ratios of a contender's speed to TRL's in the same turn: their mean and range. */
-function ratios(
-  own: readonly SpeedRow[],
-  trl: readonly SpeedRow[],
-  speed: (row: SpeedRow) => number,
-): string {
+function ratios(own: readonly SpeedRow[], trl: readonly SpeedRow[], speed: (row: SpeedRow) => number) {
   const all = own.map((row) => speed(row) / speed(trl.find(({ turn }) => turn === row.turn)!));
   return `${mean(all).toFixed(2)} × (${smallest(all).toFixed(2)} to ${largest(all).toFixed(2)})`;
 }
@@ -40,13 +36,5 @@ const lines = [...comparisons.values()].flatMap((rows) => {
     memory(trl),
   ]);
 });
-const header = [
-  'model',
-  'prompts',
-  '`compute`',
-  'sampling ÷ TRL',
-  'update ÷ TRL',
-  'peak memory',
-  'TRL, PEFT',
-];
-publish('docs/results/reinforcement.md', tableOf(header, lines), 'speed');
+const head = ['model', 'prompts', '`compute`', 'sampling ÷ TRL', 'update ÷ TRL', 'peak memory', 'TRL, PEFT'];
+publish('docs/results/reinforcement.md', tableOf(head, lines), 'speed');

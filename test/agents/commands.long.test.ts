@@ -173,10 +173,8 @@ describe('agent runs', () => {
     const { cwd, named } = await several();
     await playing(cwd, ['player=random', 'name=other', 'seed=5', 'episodes=8']);
     const { context, printed } = recordingContext(cwd);
-    await compare.execute(
-      { ...common, runs: ['buffers/other-*', named.expert!], unfinished: false },
-      context,
-    );
+    const runs = ['buffers/other-*', named.expert!];
+    await compare.execute({ ...common, runs, unfinished: false }, context);
     expect(printed.pop()).toContain('use the same seed');
   });
 

@@ -73,33 +73,30 @@ describe('episodes with a model', () => {
     ['text-world', 2],
     ['generic', 0],
     ['plain', 1],
-  ])(
-    'keep showing the task after its turn has left the history: %s, history %i',
-    async (prompts, history) => {
-      const id = 'text:cooking';
-      const { model, setting } = await playing(id, () => 'look', { history, maxTurns: 5 });
-      const environment = await makeEnvironment(id);
-      const agent = openAgent({
-        environment,
-        options: {},
-        maxSteps: 5,
-        prompts,
-        replyFormat: 'text',
-        field: 'policy.prompts',
-      });
-      const [game] = await playGames({ ...setting, agent, fallback: 'first' }, [{ start: 3, sampling: 1 }]);
-      environment.reset(3);
-      const objective = environment.objective!()!;
-      expect(objective).toMatch(/recipe/);
-      expect(game!.objective).toBe(objective);
-      const times = model.calls.map(({ messages }) => count(messages, objective));
-      expect(times).toEqual([1, 1, 1, 1, 1]);
-      const [first, later] = [model.calls[0]!, model.calls.at(-1)!];
-      expect(count(first.messages.slice(-1), objective)).toBe(1);
-      expect(count(later.messages.slice(0, 1), objective)).toBe(1);
-      expect(later.messages[0]!.role).toBe('system');
-    },
-  );
+  ])('keep showing the task after its turn left the history: %s, history %i', async (prompts, history) => {
+    const id = 'text:cooking';
+    const { model, setting } = await playing(id, () => 'look', { history, maxTurns: 5 });
+    const environment = await makeEnvironment(id);
+    const agent = openAgent({
+      environment,
+      options: {},
+      maxSteps: 5,
+      prompts,
+      replyFormat: 'text',
+      field: 'policy.prompts',
+    });
+    const [game] = await playGames({ ...setting, agent, fallback: 'first' }, [{ start: 3, sampling: 1 }]);
+    environment.reset(3);
+    const objective = environment.objective!()!;
+    expect(objective).toMatch(/recipe/);
+    expect(game!.objective).toBe(objective);
+    const times = model.calls.map(({ messages }) => count(messages, objective));
+    expect(times).toEqual([1, 1, 1, 1, 1]);
+    const [first, later] = [model.calls[0]!, model.calls.at(-1)!];
+    expect(count(first.messages.slice(-1), objective)).toBe(1);
+    expect(count(later.messages.slice(0, 1), objective)).toBe(1);
+    expect(later.messages[0]!.role).toBe('system');
+  });
 
   it('count the task against the token budget', async () => {
     const { model, setting } = await playing('text:cooking', () => 'look', {
@@ -152,14 +149,11 @@ describe('episodes with a model', () => {
     ['end', [{ valid: false, reward: 0 }], true],
     ['first', [{ valid: false, action: 'A', reward: 0 }], true],
     ['random', [{ valid: false, action: expect.stringMatching(/^[A-H]$/) }], true],
-  ] as const)(
-    'apply the fallback after a reply that names no action: %s',
-    async (fallback, turns, terminated) => {
-      const { setting } = await playing('bandit', () => 'well', { fallback });
-      const [game] = await playGames(setting, [{ start: 1, sampling: 4 }]);
-      expect(game).toMatchObject({ turns, terminated, truncated: false });
-    },
-  );
+  ] as const)('apply the fallback if a reply names no action: %s', async (fallback, turns, terminated) => {
+    const { setting } = await playing('bandit', () => 'well', { fallback });
+    const [game] = await playGames(setting, [{ start: 1, sampling: 4 }]);
+    expect(game).toMatchObject({ turns, terminated, truncated: false });
+  });
 
   it('are truncated after `maxTurns` turns', async () => {
     const { setting } = await playing('FrozenLake-v1', () => '0', { maxTurns: 3 });

@@ -11,6 +11,7 @@ import {
 import { viewOf } from '../../src/agents/views.js';
 import { packageRoot } from '../../src/base/package.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
+import type { Observation } from '../../src/environments/environment.js';
 import { variablesOf } from '../../src/prompting/templates/variables.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
@@ -36,11 +37,7 @@ async function opened(
 /** All messages to a model: at the first step, after a step, and after a reply that names no action. */
 async function told(id: string, given: Partial<AgentOptions> = {}, options = {}) {
   const { agent, environment } = await opened(id, given, options);
-  const see = (
-    observation: Parameters<typeof agent.formatObservation>[0],
-    steps: number,
-    reward?: number,
-  ) => {
+  const see = (observation: Observation, steps: number, reward?: number) => {
     const info = environment.info?.();
     return agent.formatObservation(observation, { choices: agent.choices(info), info, steps, reward });
   };
@@ -95,11 +92,8 @@ describe('a prompt set', () => {
     opened(id, { prompts: changed(file, text) });
 
   it('in a folder uses the templates of that folder', async () => {
-    const { agent, environment } = await mine(
-      'observation.hbs',
-      '{{step}}: {{state.angle}} of {{stepLimit}}',
-    );
-    expect(agent.formatObservation(environment.reset(7), { steps: 3 })).toMatch(/^4: -?0\.0\d\d of 500$/);
+    const { agent, environment } = await mine('observation.hbs', '{{step}}: {{state.angle}}/{{stepLimit}}');
+    expect(agent.formatObservation(environment.reset(7), { steps: 3 })).toMatch(/^4: -?0\.0\d\d\/500$/);
   });
 
   it.each([

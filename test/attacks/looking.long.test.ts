@@ -215,18 +215,9 @@ describe('inspecting untrusted runs', { timeout: 300_000 }, () => {
     writeFileSync(away, JSON.stringify(changed));
     symlinkSync(join(hidden, 'inner'), join(group, 'repeat-2'));
     symlinkSync(hidden, join(cwd, 'buffers', 'away'));
-    symlinkSync(join(hidden, 'inner'), join(cwd, 'buffers', 'straight'));
+    symlinkSync(join(hidden, 'inner'), join(cwd, 'buffers', 'direct'));
     const { close, looksAt } = await openLooks(cwd);
-    const wanted = [
-      'group',
-      'group/repeat-2',
-      'away',
-      'away/inner',
-      'straight',
-      'str*',
-      '*/inner',
-      '**/inner',
-    ];
+    const wanted = ['group', 'group/repeat-2', 'away', 'away/inner', 'direct', 'dir*', '*/inner', '**/inner'];
     for (const { look, name } of looksAt(wanted)) {
       const { error, text } = await look();
       // The error of a command names the place, so that its user can name it.
@@ -234,7 +225,7 @@ describe('inspecting untrusted runs', { timeout: 300_000 }, () => {
       expect([name, told.includes(secret), error instanceof TypeError]).toEqual([name, false, false]);
     }
     await close();
-    for (const name of ['away', 'straight', 'group']) rmSync(join(cwd, 'buffers', name), { recursive: true });
+    for (const name of ['away', 'direct', 'group']) rmSync(join(cwd, 'buffers', name), { recursive: true });
     expect(statSync(away).isFile()).toBe(true);
   });
 });

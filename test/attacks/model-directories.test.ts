@@ -75,11 +75,7 @@ describe('a hostile model directory is rejected with a short message', () => {
       { 'tokenizer.json': fields({ 'model.vocab': { a: 'length' } }) },
       /model.vocab: is not a token id/,
     ],
-    [
-      'a large template',
-      { 'chat_template.jinja': text('x'.repeat(2_000_000)) },
-      /has at least 2000000 bytes/,
-    ],
+    ['a large template', { 'chat_template.jinja': text('x'.repeat(2e6)) }, /has at least 2000000 bytes/],
     [
       'a deep template',
       { 'chat_template.jinja': text(`{{ ${'('.repeat(50_000)}1${')'.repeat(50_000)} }}`) },

@@ -40,16 +40,7 @@ it('observationNames names positions that are hidden by default', async () => {
 });
 
 it('observationNames uses the names of an environment if they are usable and unique', () => {
-  const own = [
-    'Pole angle (rad)',
-    'RPM',
-    'length',
-    'pole-angle-rad',
-    'θ',
-    '2 fast',
-    'poleSpeed',
-    'constructor',
-  ];
+  const own = ['Pole angle (rad)', 'RPM', 'length', 'pole-angle-rad', 'θ', '2x', 'poleSpeed', 'constructor'];
   const spec = { id: 'own', observationSpace: symmetricBox(9), actionSpace: symmetricBox(1) };
   expect(observationNames({ ...spec, words: { observationNames: own } })).toEqual([
     'poleAngleRad',

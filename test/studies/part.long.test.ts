@@ -10,10 +10,8 @@ import { startFakeOpenAI } from '../support/fake-openai.js';
 
 const place = temporaryDirectory();
 const at = (...parts: readonly string[]) => join(place, ...parts);
-writeFileSync(
-  at('pole.yaml'),
-  JSON.stringify({ ...quick, iterations: 3, model: { provider: 'hill-climb' } }),
-);
+const config = { ...quick, iterations: 3, model: { provider: 'hill-climb' } };
+writeFileSync(at('pole.yaml'), JSON.stringify(config));
 
 async function sweep(out: string, part: string | undefined, ...overrides: readonly string[]) {
   const { context, printed } = recordingContext(place);

@@ -15,9 +15,9 @@ test.each(['~', '$HOME', `\${HOME}`])('%s at the start of a path is the home dir
   const path = join(homedir(), 'models/a.gguf');
   expect(load(model(`${home}/models/a.gguf`)).model).toMatchObject({ path });
   expect(load(model('a.gguf'), `model.path=${home}/models/a.gguf`).model).toMatchObject({ path });
-  expect(parseConfig({ environment: 'CartPole-v1', model: { provider: 'local', path } }).model).toMatchObject(
-    { path },
-  );
+  expect(parseConfig({ environment: 'bandit', model: { provider: 'local', path } }).model).toMatchObject({
+    path,
+  });
   const config = load(
     `environment: {id: "${home}/env.mjs", python: "${home}/venv/bin/python"}
 model: {provider: "${home}/my-model.mjs"}

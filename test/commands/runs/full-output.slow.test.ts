@@ -58,21 +58,18 @@ it('concurrent tag commands on one run keep all tags', async () => {
   expect(readLabels(join(cwd, 'buffers', 'a')).tags).toEqual(tags);
 });
 
-it.each(['csv', 'parquet'] as const)(
-  'a failed export leaves the earlier %s tables intact',
-  async (format) => {
-    const cwd = temporaryDirectory();
-    cpSync(example, join(cwd, 'buffers', 'a'), { recursive: true });
-    const runs = exportedRuns(selectRuns(['a'], { cwd, runsDir: 'buffers' }));
-    await exportRuns(runs, format, join(cwd, 'tables'));
-    const file = join(cwd, 'tables', `evaluations.${format}`);
-    const whole = readFileSync(file);
-    writeFileSync(join(cwd, 'buffers', 'a', 'evaluations.jsonl'), '{broken\n', { flag: 'a' });
-    const missing = { ...runs[0]!, path: join(cwd, 'nowhere') };
-    await expect(
-      exportRuns([...runs, { ...missing, summary: null as never }], format, join(cwd, 'tables')),
-    ).rejects.toThrow();
-    expect(readFileSync(file).equals(whole)).toBe(true);
-    expect(existsSync(`${file}.partial`)).toBe(false);
-  },
-);
+it.each(['csv', 'parquet'] as const)('a failed export leaves earlier %s tables intact', async (format) => {
+  const cwd = temporaryDirectory();
+  cpSync(example, join(cwd, 'buffers', 'a'), { recursive: true });
+  const runs = exportedRuns(selectRuns(['a'], { cwd, runsDir: 'buffers' }));
+  await exportRuns(runs, format, join(cwd, 'tables'));
+  const file = join(cwd, 'tables', `evaluations.${format}`);
+  const whole = readFileSync(file);
+  writeFileSync(join(cwd, 'buffers', 'a', 'evaluations.jsonl'), '{broken\n', { flag: 'a' });
+  const missing = { ...runs[0]!, path: join(cwd, 'nowhere') };
+  await expect(
+    exportRuns([...runs, { ...missing, summary: null as never }], format, join(cwd, 'tables')),
+  ).rejects.toThrow();
+  expect(readFileSync(file).equals(whole)).toBe(true);
+  expect(existsSync(`${file}.partial`)).toBe(false);
+});

@@ -49,16 +49,11 @@ const commands = {
 };
 
 describe('policyloop check with a config for a command other than run', () => {
-  it.each(Object.entries(commands))(
-    'finds nothing wrong with %s, which is for %s',
-    async (config, command) => {
-      const { code, findings } = await check([config]);
-      expect(code).toBe(0);
-      expect(findings).toEqual([
-        { level: 'ok', field: 'config', message: `valid; for policyloop ${command}` },
-      ]);
-    },
-  );
+  it.each(Object.entries(commands))('finds no error in %s, which is for %s', async (config, command) => {
+    const { code, findings } = await check([config]);
+    expect(code).toBe(0);
+    expect(findings).toEqual([{ level: 'ok', field: 'config', message: `valid; for policyloop ${command}` }]);
+  });
 
   it.each([
     ['rl.yaml', 'groupSize=1', 'groupSize'],

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { execute as datasetCommand } from '../../../finetune/commands/dataset.js';
 import type { DatasetManifest } from '../../../finetune/dataset/dataset.js';
 import { recipes, rowFormats } from '../../../finetune/dataset/example.js';
-import { execute as sweepCommand } from '../../../src/commands/sweep.js';
+import { execute as sweep } from '../../../src/commands/sweep.js';
 import { built } from '../../support/built.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { jsonLines, played } from '../dataset/runs.js';
@@ -56,10 +56,7 @@ describe('finetune dataset', () => {
     const { context } = recordingContext(cwd);
     const flags = { baselines: false, slurm: false, quiet: true, json: true, runsDir: 'buffers' };
     const overrides = ['model.provider=random,hill-climb', 'seed=1..2'];
-    await sweepCommand(
-      { ...flags, config: join(cwd, 'pole.yaml'), overrides, out: 'buffers/swept' },
-      context,
-    );
+    await sweep({ ...flags, config: join(cwd, 'pole.yaml'), overrides, out: 'buffers/swept' }, context);
     expect(await command({ runs: ['swept'] })).toBe(0);
     const manifest = JSON.parse(readFileSync(join(cwd, 'dataset/manifest.json'), 'utf8')) as DatasetManifest;
     expect(manifest.sources.map(({ run }) => run)).toEqual(

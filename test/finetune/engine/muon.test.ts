@@ -6,29 +6,26 @@ import { createGenerator } from '../../../src/base/random/generator.js';
 it.each([
   [6, 10],
   [10, 6],
-])(
-  "a %d × %d step has the gradient's singular vectors, and singular values near 1",
-  async (rows, columns) => {
-    const random = createGenerator(2);
-    const gradient = Float32Array.from({ length: rows * columns }, () => random.normal());
-    const values = new Float32Array(rows * columns);
-    const muon = await openMuon({ momentum: 0, weightDecay: 0 }, 1);
-    const moments = { first: new Float32Array(values.length), second: new Float32Array(values.length) };
-    const parameter = { name: 'model.layers.0.mlp.up_proj.weight', shape: [rows, columns], values };
-    await muon.step(parameter, gradient, moments, 1, 1);
-    await muon.close();
-    const svd = new SingularValueDecomposition(Matrix.from1DArray(rows, columns, gradient), {
-      autoTranspose: true,
-    });
-    const step = Matrix.from1DArray(rows, columns, values).mul(-1 / (0.2 * Math.sqrt(10)));
-    const turned = svd.leftSingularVectors.transpose().mmul(step).mmul(svd.rightSingularVectors);
-    for (let i = 0; i < 6; i++)
-      for (let j = 0; j < 6; j++) {
-        if (i === j) expect(Math.abs(turned.get(i, j) - 0.95)).toBeLessThan(0.35);
-        else expect(Math.abs(turned.get(i, j))).toBeLessThan(1e-4);
-      }
-  },
-);
+])("a %d × %d step has the gradient's singular vectors and singular values near 1", async (rows, columns) => {
+  const random = createGenerator(2);
+  const gradient = Float32Array.from({ length: rows * columns }, () => random.normal());
+  const values = new Float32Array(rows * columns);
+  const muon = await openMuon({ momentum: 0, weightDecay: 0 }, 1);
+  const moments = { first: new Float32Array(values.length), second: new Float32Array(values.length) };
+  const parameter = { name: 'model.layers.0.mlp.up_proj.weight', shape: [rows, columns], values };
+  await muon.step(parameter, gradient, moments, 1, 1);
+  await muon.close();
+  const svd = new SingularValueDecomposition(Matrix.from1DArray(rows, columns, gradient), {
+    autoTranspose: true,
+  });
+  const step = Matrix.from1DArray(rows, columns, values).mul(-1 / (0.2 * Math.sqrt(10)));
+  const turned = svd.leftSingularVectors.transpose().mmul(step).mmul(svd.rightSingularVectors);
+  for (let i = 0; i < 6; i++)
+    for (let j = 0; j < 6; j++) {
+      if (i === j) expect(Math.abs(turned.get(i, j) - 0.95)).toBeLessThan(0.35);
+      else expect(Math.abs(turned.get(i, j))).toBeLessThan(1e-4);
+    }
+});
 
 it('Muon decays the weights and averages the gradients', async () => {
   const muon = await openMuon({ momentum: 0.95, weightDecay: 0.01 }, 1);

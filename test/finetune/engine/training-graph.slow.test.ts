@@ -62,10 +62,8 @@ async function gradientError(
     };
     const slope = ((await lossAt(middle + 1e-5)) - (await lossAt(middle - 1e-5))) / 2e-5;
     numbers[place] = middle;
-    largest = Math.max(
-      largest,
-      Math.abs(slope - gradients.get(name)![place]!) / Math.max(1, Math.abs(slope)),
-    );
+    const error = Math.abs(slope - gradients.get(name)![place]!) / Math.max(1, Math.abs(slope));
+    largest = Math.max(largest, error);
   }
   await session.close();
   return largest;

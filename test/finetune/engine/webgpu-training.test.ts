@@ -29,7 +29,7 @@ interface NodeRun {
 
 // A Vulkan driver in software will do, as in the tests of serving.
 describe.skipIf(!usable.includes('webgpu'))(
-  'training on a GPU through WebGPU (skipped without a Vulkan driver)',
+  'training on a GPU via WebGPU (skipped without a Vulkan driver)',
   () => {
     test.each([
       ['qwen3-fp32', 'none', 'lora'],

@@ -91,18 +91,13 @@ describe('interrupted training', () => {
 });
 
 it('training ends with an evaluation and a checkpoint when a limit is reached', async () => {
-  const order: string[] = [];
+  const log: string[] = [];
   const { ended, step } = await learned(tinyConfig(written), {
-    onEvent: (event) => void order.push(`${event.kind} ${event.step}`),
-    isSpent: () => order.includes('step 2'),
+    onEvent: (event) => void log.push(`${event.kind} ${event.step}`),
+    isSpent: () => log.includes('step 2'),
   });
   expect({ ended, step }).toEqual({ ended: 'early', step: 2 });
-  expect(order.slice(-4)).toEqual([
-    'step 2',
-    'evaluation 2',
-    'checkpoint 2',
-    expect.stringMatching(/^final /),
-  ]);
+  expect(log.slice(-4)).toEqual(['step 2', 'evaluation 2', 'checkpoint 2', expect.stringMatching(/^final /)]);
 });
 
 it('training returns the best weights; a rerun with result=last returns the last weights', async () => {

@@ -97,10 +97,8 @@ describe('datasets of pairs', () => {
   const write = (name: string, rows: readonly unknown[]) => {
     const directory = path.join(folder, name);
     mkdirSync(directory, { recursive: true });
-    writeFileSync(
-      path.join(directory, 'train.jsonl'),
-      rows.map((row) => `${JSON.stringify(row)}\n`).join(''),
-    );
+    const lines = rows.map((row) => `${JSON.stringify(row)}\n`);
+    writeFileSync(path.join(directory, 'train.jsonl'), lines.join(''));
     return directory;
   };
 

@@ -73,10 +73,7 @@ describe('parseProgram', () => {
     ['for (let i = 0; i < 10; i++) memory.t = i * 0.5;', [0.5]],
     // biome-ignore lint/suspicious/noTemplateCurlyInString: source text of a program
     ['const a = {3: 0.5, [4]: 1.5}; memory.t = `${2 * 3} 4`; return "5";', [0.5, 1.5]],
-    [
-      'return [Number((0.5).toFixed(2)), observation.slice(0, 3), Array.from({length: 4}), new Array(9)];',
-      [],
-    ],
+    ['return [Number((0.5).toFixed(2)), observation.slice(0, 3), Array.from({length:4}), new Array(9)];', []],
     ['return [5n, 1e999, 0x10, 1_000];', [16, 1000]],
     ['return [Math.max(-1, Math.min(1, 0.5 * observation[0])), 0.7];', [0.5, 0.7]],
     ['const u = Math.min(Math.max(-2, 0.5 - y), 2); return [u];', [0.5]],

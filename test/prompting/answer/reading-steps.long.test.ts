@@ -5,20 +5,9 @@ import { parseParameters } from '../../../src/prompting/answer/parse.js';
 const spec: ParameterSpec = { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 };
 /** Text that can make a parser backtrack again and again if a reply repeats it. */
 const units = [
-  ...[
-    'params[0]: 1,',
-    'params[0] (',
-    'params: [',
-    '[1,\n',
-    '{"a":',
-    '["',
-    '| 1 ',
-    '<think>',
-    '<a> b\n',
-    '</a>',
-  ],
+  ...['params[0]: 1,', 'params[0] (', 'params: [', '[1,\n', '{"a":', '["', '| 1 ', '<think>', '<a> b\n'],
   ...['```\n', '1\n', 'Wait, no. ', 'params[0]: 1 to ', 'params[0]: 1\n\n', '[1,2,3],', 'f(params): ', ' '],
-  ...['params[0]: 1, params[1]: 2, params[2]: 3\n', '| params[0] | 1 |\n', '"reason": "'],
+  ...['params[0]: 1, params[1]: 2, params[2]: 3\n', '| params[0] | 1 |\n', '"reason": "', '</a>'],
 ];
 
 afterEach(() => {

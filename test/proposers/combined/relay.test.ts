@@ -29,11 +29,8 @@ async function played(
   const entries: BufferEntry[] = [];
   const ask = (iteration: number) => {
     const task = { history: [...entries], warmup: 1, noisy };
-    return relay.propose({
-      iteration,
-      pastProposals: { memberTurns: asked, entries },
-      task,
-    } as unknown as ProposalRequest);
+    const pastProposals = { memberTurns: asked, entries };
+    return relay.propose({ iteration, pastProposals, task } as unknown as ProposalRequest);
   };
   for (let iteration = 0; iteration <= iterations; iteration++) {
     if (iteration > 0) await ask(iteration);

@@ -27,14 +27,9 @@ const steps = `export default { name: 'steps', options: { noise: 0 }, create: ({
 
 const defaults = { runsDir: 'buffers', episodes: 20, seed: 0, searches: 0, json: true, quiet: true };
 
-async function audited(
-  record: string,
-  options: object = {},
-  file = 'record.csv',
-  cwd = temporaryDirectory(),
-) {
+async function audited(text: string, options: object = {}, file = 'record.csv', cwd = temporaryDirectory()) {
   writeFileSync(join(cwd, 'steps.mjs'), steps);
-  writeFileSync(join(cwd, file), record);
+  writeFileSync(join(cwd, file), text);
   const policy = '{kind: linear, bias: false}';
   const request = { sources: [file], environment: './steps.mjs', policy, ...options };
   return { cwd, printed: await printedBy(cwd, request) };

@@ -122,13 +122,8 @@ describe('a policy over two-token answers', async () => {
       const directions = [exact, exact.map(() => noise.normal(0, 1))];
       const projected: number[][] = [[], []];
       for (let done = 0; done < updates; done++) {
-        const update = Array.from({ length: groups }, () => sampledGroup(p, random, baseline)).flat();
-        const { gradients } = await readParts(
-          session,
-          parameters,
-          layOut(update, packing),
-          inputs(update, 0),
-        );
+        const batch = Array.from({ length: groups }, () => sampledGroup(p, random, baseline)).flat();
+        const { gradients } = await readParts(session, parameters, layOut(batch, packing), inputs(batch, 0));
         const flat = [...gradients.values()].flatMap((one) => [...one]);
         directions.forEach((direction, k) => {
           projected[k]!.push(dot(flat, direction));
@@ -159,11 +154,7 @@ describe('a policy over two-token answers', async () => {
 type Baseline = 'none' | 'others';
 
 /** Eight answers drawn by their probabilities, and their advantages. */
-function sampledGroup(
-  p: readonly number[],
-  random: RandomGenerator,
-  baseline: Baseline,
-): readonly RlExample[] {
+function sampledGroup(p: readonly number[], random: RandomGenerator, baseline: Baseline) {
   const drawn = Array.from({ length: 8 }, () => answers[drawFrom(p, random.uniform(0, 1))]!);
   const rewards = drawn.map(rewardOf);
   const advantages = baseline === 'none' ? rewards : leaveOneOut([rewards])[0]!;

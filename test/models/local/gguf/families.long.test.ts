@@ -84,11 +84,8 @@ function asQwen35(name: string, values: Float32Array, columns: number): Float32A
   return Float32Array.from(rows.flatMap((row) => [...row]));
 }
 
-const bools = (values: readonly boolean[]) =>
-  Buffer.concat([
-    Buffer.from(Uint32Array.of(9, 7, values.length, 0).buffer),
-    Buffer.from(values.map(Number)),
-  ]);
+const bools = (flags: readonly boolean[]) =>
+  Buffer.concat([Buffer.from(Uint32Array.of(9, 7, flags.length, 0).buffer), Buffer.from(flags.map(Number))]);
 
 const yarn = (factor: number) => ({
   'rope.scaling.type': string('yarn'),

@@ -36,14 +36,9 @@ export function randomTensor(name: string, shape: readonly number[], dtype: stri
   const bytes = randomBytes(blocks * size);
   const view = new DataView(bytes.buffer);
   for (let block = 0; block < blocks; block++) {
-    // Values are about as large as a trained model's.
     // Scales are 2^-12 to 2^-11, or 2^-14 to 2^-13 where blocks have scales of their own besides.
     for (const place of scalePlaces[dtype] ?? [0])
-      view.setUint16(
-        block * size + place,
-        (elements === 256 ? 0x0400 : 0x0c00) | ((block * 37) % 1024),
-        true,
-      );
+      view.setUint16(block * size + place, (elements === 256 ? 0x400 : 0xc00) | ((block * 37) % 1024), true);
   }
   return { name, shape, dtype, bytes };
 }

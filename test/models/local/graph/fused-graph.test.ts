@@ -38,13 +38,13 @@ test.each(['qwen2-tied-bf16-sharded', 'llama-untied-fp32'])(
       const session = await openSession(graph, config, { device: 'cpu', threads: 1 });
       const shape = cacheShape(config);
       const ids = Array.from({ length: 20 }, (_, i) => 3 + ((i * 37) % 400));
-      const [prompt, own] = [new KeyValueCache(shape), new KeyValueCache(shape)];
+      const [promptCache, ownCache] = [new KeyValueCache(shape), new KeyValueCache(shape)];
       const output = await session.forward({
         ids,
         rows: 1,
         position: 0,
-        promptCache: prompt,
-        ownCache: own,
+        promptCache,
+        ownCache,
         logitIndices: [9, 19],
       });
       const found = output.logits.slice();

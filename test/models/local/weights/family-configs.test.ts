@@ -234,8 +234,9 @@ describe('features of a family that the decoder does not support', () => {
 it.each(['language_model.model.', 'model.language_model.'])(
   "only the text model's weights are read from a vision model with the prefix %s",
   (prefix) => {
+    const textModel = familyDirectory('gemma3');
     const directory = path.join(temporaryDirectory(), 'pictures');
-    cpSync(familyDirectory('gemma3'), directory, { recursive: true });
+    cpSync(textModel, directory, { recursive: true });
     const file = path.join(directory, 'model.safetensors');
     const bytes = new Map(
       [...openWeights(directory).values()].map((tensor) => [tensor.name, readTensorBytes(tensor)]),
@@ -259,25 +260,15 @@ it.each(['language_model.model.', 'model.language_model.'])(
       }),
     );
     expect(() => checkModel(directory)).not.toThrow();
-    expect([...openWeights(directory).keys()].sort()).toEqual(
-      [...openWeights(familyDirectory('gemma3')).keys()].sort(),
-    );
-    expect(readDecoderConfig(directory).modules).toEqual(
-      readDecoderConfig(familyDirectory('gemma3')).modules,
-    );
+    expect([...openWeights(directory).keys()].sort()).toEqual([...openWeights(textModel).keys()].sort());
+    expect(readDecoderConfig(directory).modules).toEqual(readDecoderConfig(textModel).modules);
   },
 );
 
 it("Llama's module names select the corresponding projections of a model for LoRA", () => {
-  const names = (name: string) =>
-    modulesOf(readDecoderConfig(familyDirectory(name)), [
-      'q_proj',
-      'v_proj',
-      'o_proj',
-      'up_proj',
-      'down_proj',
-    ]);
-  expect(names('qwen2-yarn')).toEqual(['q_proj', 'v_proj', 'o_proj', 'up_proj', 'down_proj']);
+  const llama = ['q_proj', 'v_proj', 'o_proj', 'up_proj', 'down_proj'];
+  const names = (name: string) => modulesOf(readDecoderConfig(familyDirectory(name)), llama);
+  expect(names('qwen2-yarn')).toEqual(llama);
   expect(names('phi3-window')).toEqual(['qkv_proj', 'o_proj', 'gate_up_proj', 'down_proj']);
   expect(names('granite4')).toEqual(['q_proj', 'v_proj', 'o_proj', 'input_linear', 'output_linear']);
 });
