@@ -202,13 +202,13 @@ export async function beginRun(
   return { assembly, directory: startRun(assembly, place(), context, notes) };
 }
 
-/** @throws UserError if a model can't be opened (FailedWork if nothing answers), before anything is written */
+/** @throws UserError if a model can't be opened (WorkError if nothing answers), before anything is written */
 export async function openModel(assembly: Assembly, { note, stop }: RunNotes): Promise<void> {
   try {
     await reserveContext(assembly, stop?.finish, ({ kind, message }) => {
       const isHere = /\/\/(127\.|\[::1\]|localhost)/.test(message);
-      const remedy = isHere ? 'start the server' : 'check the address and your network';
-      if (kind === 'network') throw new WorkError({ message, hint: `${remedy}, then repeat the command` });
+      const advice = isHere ? 'start the server' : 'check the address and your network';
+      if (kind === 'network') throw new WorkError({ message, hint: `${advice}, then repeat the command` });
       note(warningText(`${message}; the run fails if the model still doesn't answer after the warm-up`));
     });
     for (const model of languageModelsOf(assembly)) {
