@@ -12,8 +12,8 @@ import { temporaryDirectory } from '../../support/temporary-directory.js';
 function cutOff(output: string, lines: string): void {
   const module = pathToFileURL(built('src/base/files/draft.js')).href;
   const script = `import { writeFileSync, mkdirSync, rmSync } from 'node:fs';
-    import { markOutputsUntilExit, writeAtomic } from '${module}';
-    markOutputsUntilExit();
+    import { keepLocksUntilExit, writeAtomic } from '${module}';
+    keepLocksUntilExit();
     const output = ${JSON.stringify(output)};
     const write = (draft) => { mkdirSync(draft); writeFileSync(draft + '/a', 'first'); };
     ${lines}`;
