@@ -38,7 +38,7 @@ type ListedItem = { readonly number: number; readonly tags: readonly string[] } 
 );
 
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
-  const { isStudy, linesOf, listTable, selectPlaces, usedKeys } = await import('../runs/listing/listing.js');
+  const { isStudy, listLines: linesOf, listTable, selectItems: selectPlaces, usedKeys } = await import('../runs/listing/listing.js');
   const { trainingFigures, trainingTable } = await import('../runs/training/text.js');
   const { configKeys, withSettings } = await import('../view/run-data.js');
   const { columns, cwd, note, print } = context;

@@ -19,7 +19,7 @@ export const finishingText =
   'finishing pending work (press Ctrl-C again to stop immediately; nothing recorded is lost)';
 
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
-  const { findNamed, findRun } = await import('../runs/listing/names.js');
+  const { findItem: findNamed, findRun } = await import('../runs/listing/names.js');
   const { planFile } = await import('../runs/reader.js');
   const { readOwnJson } = await import('../base/files/files.js');
   const folders = { cwd: context.cwd, runsDir: args.runsDir };

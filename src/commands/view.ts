@@ -33,7 +33,7 @@ export async function execute(
   context: CommandContext,
   pages: StudyPages,
 ): Promise<number> {
-  const { addressFile } = await import('../view/admission.js');
+  const { writeAddressFile: addressFile } = await import('../view/admission.js');
   const { rootsOf } = await import('../runs/listing/listing.js');
   const { startView } = await import('../view/server.js');
   const { cwd, milliseconds, note, print, stop } = context;

@@ -22,8 +22,8 @@ type Args = Arguments<typeof options>;
 type Output = readonly { readonly run: string }[];
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { findAll } = await import('../../runs/listing/names.js');
-  const { bytesIn, removableAt, removeDirectory } = await import('../../runs/listing/remove.js');
+  const { findPaths: findAll } = await import('../../runs/listing/names.js');
+  const { bytesIn, removableDirectories: removableAt, removeDirectory } = await import('../../runs/listing/remove.js');
   const { cwd, print } = context;
   const found = args.runs.flatMap((name) => findAll(name, { cwd, runsDir: args.runsDir }));
   const paths = [...new Set(found)].flatMap(removableAt);

@@ -25,7 +25,7 @@ export async function execute(
   args: Arguments<typeof options>,
   { cwd, print }: CommandContext,
 ): Promise<number> {
-  const { findAll } = await import('../../runs/listing/names.js');
+  const { findPaths: findAll } = await import('../../runs/listing/names.js');
   const { changeLabels } = await import('../../runs/listing/labels.js');
   const given = args.tags ?? [];
   const labeled: Output[number][] = [];

@@ -8,10 +8,10 @@ import {
   type ReportedCounts,
   replyFaults,
   type SentPrompt,
-  silenceWarning,
+  emptyReplyWarning,
 } from '../reply-faults.js';
 import { errorKind, serverError } from './json-fetch.js';
-import { TryError } from './retry.js';
+import { AttemptError } from './retry.js';
 
 /** A text, or a part of a message as an object. */
 const partSchema = z.union([z.string(), z.record(z.string(), z.unknown())]);
@@ -36,19 +36,19 @@ export function readChatCompletion(response: unknown): ChatCompletion {
   const error = serverError(parsed.success ? { error: parsed.data.choices[0]!.error } : response);
   const { message, status } = error;
   if (status !== undefined)
-    throw new TryError(errorKind(status, error), `the server sent error ${status} with HTTP 200: ${message}`);
+    throw new AttemptError(errorKind(status, error), `the server sent error ${status} with HTTP 200: ${message}`);
   if (parsed.success) return parsed.data;
   // LM Studio responds like this to a wrong path.
-  if (/unexpected endpoint/i.test(message)) throw new TryError('not-found', message);
+  if (/unexpected endpoint/i.test(message)) throw new AttemptError('not-found', message);
   if (noChoicesSchema.safeParse(response).success) {
     const problem =
       message === '' ? 'the reply has no choices' : `the server sent an error with HTTP 200: ${message}`;
     // If tokens were billed, a reply was generated but lost.
     const billedTokens = Number(countsOf((response as { readonly usage?: unknown }).usage).completion);
-    throw new TryError(billedTokens >= 1 ? 'malformed' : 'empty', problem);
+    throw new AttemptError(billedTokens >= 1 ? 'malformed' : 'empty', problem);
   }
   const issue = parsed.error.issues[0]!;
-  throw new TryError(
+  throw new AttemptError(
     'malformed',
     `the reply is not a chat completion (${issue.path.join('.') || 'body'}: ${issue.message})`,
   );
@@ -67,7 +67,7 @@ export function completionsOf(
   return choices.map((choice, i) => {
     const faults = [...replyFaults(choice), ...(i === 0 ? counts.faults : [])];
     const lengthWarning =
-      contextWarning(choice, counts.usage, sent) ?? silenceWarning(choice, sent.maxTokens);
+      contextWarning(choice, counts.usage, sent) ?? emptyReplyWarning(choice, sent.maxTokens);
     const texts = [counts.warning, lengthWarning, ...(warnings ?? [])].filter((text) => text !== undefined);
     return {
       ...choice,
