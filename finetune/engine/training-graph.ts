@@ -32,7 +32,7 @@ export function allParameters({
  * at the end.
  * Inputs:
  * - `input_ids`, `positions` and, if rotary embeddings depend on it, `sequence_tokens`: int32 [1, N]
- * - `blocks.*`: locate the sequences for attention (see `Blocks`)
+ * - `blocks.*`: locate the sequences for attention (see `TokenBlocks`)
  * - `selected`: int32 [C], the token before each target; repeated if a token has several continuations
  * - `targets`: int32 [C]
  * - `allowed`: int32 [C, K], if the objective is constrained

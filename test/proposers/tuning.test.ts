@@ -76,7 +76,7 @@ describe('the start of tuning by CMA-ES', () => {
   });
 });
 
-describe('tuningDue', () => {
+describe('structureToTune', () => {
   /** Plays the schedule; the model proposes structures 1, 2, 3, … with the given scores. */
   function played(
     scores: readonly number[],

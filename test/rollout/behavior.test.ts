@@ -121,7 +121,7 @@ it('behaviorOf lists at most twelve actions and endings, and cuts long texts', (
   ]);
 });
 
-it('medianEpisode picks the lower of two middle returns, and the earliest episode on ties', () => {
+it('medianEpisodeIndex picks the lower of two middle returns, and the earliest episode on ties', () => {
   const places = [[5, 1, 9], [5, 1, 9, 7], [3, 3, 3], [8], [1, 9, 5]].map((returns) =>
     medianEpisodeIndex(returns),
   );

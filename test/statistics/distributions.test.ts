@@ -18,7 +18,7 @@ it('normalTail agrees with scipy.stats.norm.sf', () => {
   expect(normalTail(4)).toBeCloseTo(3.167124183311986e-5, 7);
 });
 
-it('shareInterval95 agrees with the exact interval of scipy.stats.binomtest, and widens for ties', () => {
+it('proportionInterval95 agrees with the exact interval of scipy.stats.binomtest, and widens for ties', () => {
   const interval = (successes: number, trials: number) =>
     proportionInterval95(successes, trials).map((end) => Number(end.toFixed(5)));
   expect(interval(7, 10)).toEqual([0.34755, 0.93326]);

@@ -35,7 +35,7 @@ function createAgent(): object | undefined {
 
 const agent = createAgent();
 
-/** Sends a request; accepts only a status of 2xx and a JSON body. @throws TryError otherwise */
+/** Sends a request; accepts only a status of 2xx and a JSON body. @throws AttemptError otherwise */
 export const jsonFetch: typeof fetch = async (input, init) => {
   const url = new URL(input instanceof Request ? input.url : input);
   let response: Response;

@@ -16,7 +16,7 @@ export const waitOnClock: Wait = (milliseconds, signal) =>
 
 /** An attempt that produced no completion. */
 export class AttemptError extends Error {
-  override readonly name = 'TryError';
+  override readonly name = 'AttemptError';
 
   /**
    * @param retryAfter milliseconds that the server asks to wait
@@ -33,7 +33,7 @@ export class AttemptError extends Error {
 }
 
 export interface RetriedCall<T> {
-  /** Sends one request; ends if `signal` aborts. @throws TryError */
+  /** Sends one request; ends if `signal` aborts. @throws AttemptError */
   readonly attempt: (signal: AbortSignal) => Promise<T>;
   readonly policy: {
     /** Deadline of a call, including retries and the waits between them. */

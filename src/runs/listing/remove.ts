@@ -24,7 +24,7 @@ export function removableDirectories(path: string): readonly string[] {
   return [...runs, ...trainings];
 }
 
-/** Deletes a directory that `removableAt` returned. Can be repeated after an interruption. */
+/** Deletes a directory that `removableDirectories` returned. Can be repeated after an interruption. */
 export function removeDirectory(path: string): void {
   // The record is deleted last, because it makes the directory a run.
   for (const name of readdirSync(path))

@@ -141,7 +141,7 @@ export interface RunComparison {
 
 /**
  * @param target mean return that runs must reach; if undefined, the target that all configs of a group share
- * @param named formats a run's path for display
+ * @param nameOf formats a run's path for display
  */
 export function compareGroups(
   tasks: readonly TaskGroups[],

@@ -97,7 +97,7 @@ export function supportedSettings(json: TokenizerJson, file: string) {
     rejectUnsupported(token, addedTokenKind, `added_tokens.${i}`, file);
   return {
     ...json,
-    // The library must not strip white space around added tokens; `stripper` in tokenizer.ts does that.
+    // The library must not strip white space around added tokens; `createStripper` in tokenizer.ts does that.
     added_tokens: json.added_tokens.map((token) => ({ ...token, lstrip: false, rstrip: false })),
     normalizer: { type: 'Sequence', normalizers: normalizer },
     pre_tokenizer: { type: 'Sequence', pretokenizers: steps.flatMap(toRegexSteps) },
