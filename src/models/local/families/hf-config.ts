@@ -189,7 +189,7 @@ function readFamily(
 }
 
 /** Renames keys to Llama's names. If both names are present, the family's own takes precedence. */
-function renameKeys(content: Readonly<Record<string, unknown>>, { spellings, deriveKeys: derived }: ModelFamily) {
+function renameKeys(content: Readonly<Record<string, unknown>>, { spellings, deriveKeys }: ModelFamily) {
   const respell = ([key, value]: [string, unknown]): [string, unknown] => [spellings?.[key] ?? key, value];
   const entries = Object.entries(content);
   const isOwn = ([key]: [string, unknown]) => spellings !== undefined && key in spellings;
@@ -197,7 +197,7 @@ function renameKeys(content: Readonly<Record<string, unknown>>, { spellings, der
     ...entries.filter((entry) => !isOwn(entry)),
     ...entries.filter(isOwn).map(respell),
   ]);
-  const defaults = Object.entries(derived?.(translated) ?? {}).filter(([key]) => translated[key] == null);
+  const defaults = Object.entries(deriveKeys?.(translated) ?? {}).filter(([key]) => translated[key] == null);
   return { ...translated, ...Object.fromEntries(defaults) };
 }
 
@@ -282,7 +282,7 @@ function readLayers(config: HfConfig, family: ModelFamily, headDim: number, file
     const type = layerType(config, family, layer, defaultType, window !== undefined, file);
     const rope = family.ropeOverrides?.(config, layer, type);
     return {
-      rope: rope === null ? undefined : readRope({ ...config, ...rope }, type, ropeFamily, file),
+      rope === null ? undefined : readRope({ ...config, ...rope }, type, ropeFamily, file),
       window: type === 'sliding_attention' ? window : undefined,
     };
   });
