@@ -1,7 +1,7 @@
 /** Speed of the local model on one thread. */
 import process from 'node:process';
 import { type Engine, loadEngine } from '../src/models/local/generation/engine.js';
-import type { GenerateJob, JobResult } from '../src/models/local/generation/protocol.js';
+import type { GenerationJob, JobResult } from '../src/models/local/generation/protocol.js';
 import type { Quantization } from '../src/models/local/weights/quantization.js';
 import { median } from '../src/statistics/descriptive.js';
 
@@ -9,7 +9,7 @@ const promptLines = 36;
 export const replyTokens = 24;
 
 /** @param first start of the prompt; a new one makes the cached prompt useless */
-function job(lines: number, seeds: readonly number[], maxTokens: number, first = ''): GenerateJob {
+function job(lines: number, seeds: readonly number[], maxTokens: number, first = ''): GenerationJob {
   const content = Array.from(
     { length: lines },
     (_, i) => `params[0]: ${i}.5; params[1]: -${i}.2; f(params): ${i}`,
@@ -27,7 +27,7 @@ interface Timed {
   readonly seconds: number;
 }
 
-async function timed(engine: Engine, request: GenerateJob): Promise<Timed> {
+async function timed(engine: Engine, request: GenerationJob): Promise<Timed> {
   const start = performance.now();
   const result = await engine.generate(request, { isAborted: () => false });
   return { result, seconds: (performance.now() - start) / 1000 };

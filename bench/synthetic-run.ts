@@ -6,7 +6,7 @@ import { assemble } from '../src/experiment/setup/assemble.js';
 import { newManifest } from '../src/experiment/setup/open-experiment.js';
 import type { ChatMessage } from '../src/models/language-model.js';
 import { historyLine } from '../src/prompting/context/history.js';
-import { encodingOf } from '../src/prompting/notation/encoding.js';
+import { encodingForSpec } from '../src/prompting/notation/encoding.js';
 import { formatParameters } from '../src/prompting/notation/grammar.js';
 import { rollout } from '../src/rollout/episode.js';
 import type { BufferEntry } from '../src/rollout/replay-buffer.js';
@@ -71,7 +71,7 @@ export async function writeSyntheticRun(path: string, size: SyntheticRun): Promi
     directory.record({ kind: 'warmup-evaluated', ...measured, of: config.warmup.policies });
   }
   let usage: UsageTotals = noUsage;
-  const encoding = encodingOf(spec, config.prompts.set);
+  const encoding = encodingForSpec(spec, config.prompts.set);
   const lines = entries.map((entry) => historyLine(entry, encoding));
   for (let iteration = 1; iteration <= iterations; iteration++) {
     const messages = promptOf(lines.slice(-history), iteration, iterations);

@@ -6,11 +6,11 @@
 import process from 'node:process';
 import { confirmationSeeds } from '../src/base/random/seeds.js';
 import { returnRange } from '../src/environments/catalogue/known-bounds.js';
-import { playAll } from '../src/rollout/played.js';
+import { playSeeds } from '../src/rollout/played.js';
 import { vectorKey } from '../src/rollout/replay-buffer.js';
 import { openTask } from '../src/rollout/task.js';
 import { mean } from '../src/statistics/descriptive.js';
-import { searchAgain } from '../src/studies/audit/searches.js';
+import { repeatSearches } from '../src/studies/audit/searches.js';
 import { readSources } from '../src/studies/audit/source.js';
 
 /** Numbers of proposals after which policies are compared. */
@@ -41,7 +41,7 @@ for (const [i, { evaluations }] of sources.entries()) {
   for (const { parameters } of evaluations) {
     const key = vectorKey(parameters);
     if (policies.has(key)) continue;
-    const { actions, returns } = await playAll(setting, parameters, seeds, signal);
+    const { actions, returns } = await playSeeds(setting, parameters, seeds, signal);
     if (!behaviours.has(actions)) behaviours.set(actions, behaviours.size);
     policies.set(key, { mean: mean(returns), behaviour: behaviours.get(actions)! });
   }
@@ -56,7 +56,7 @@ for (const [i, { evaluations }] of sources.entries()) {
 }
 
 for (const search of searches) {
-  const rows = await searchAgain(setting, new Set(proposals.map((count) => warmup + count)), {
+  const rows = await repeatSearches(setting, new Set(proposals.map((count) => warmup + count)), {
     searches: [search],
     repeats,
     seed: 1,

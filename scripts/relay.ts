@@ -22,7 +22,7 @@ import { bestEntry, type ScoredParameters, vectorKey } from '../src/rollout/repl
 import { openTask } from '../src/rollout/task.js';
 import { readRun } from '../src/runs/reader.js';
 import { largest } from '../src/statistics/descriptive.js';
-import { readSources, type Source } from '../src/studies/audit/source.js';
+import { type AuditSource, readSources } from '../src/studies/audit/source.js';
 
 /** A search without a model begins with this many random policies. */
 const warmup = 20;
@@ -57,7 +57,7 @@ const sources = await readSources(
   { cwd: process.cwd(), env: process.env, note: () => undefined },
 );
 
-async function compare(own: readonly Source[]) {
+async function compare(own: readonly AuditSource[]) {
   const { config, family } = own[0]!;
   const { maxSteps } = config.evaluation;
   const task = await openTask(config.environment, undefined, process.env);

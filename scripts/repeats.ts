@@ -7,7 +7,7 @@
 import process from 'node:process';
 import { groupBy } from '../src/base/grouped.js';
 import { confirmationSeeds } from '../src/base/random/seeds.js';
-import { playAll } from '../src/rollout/played.js';
+import { playSeeds } from '../src/rollout/played.js';
 import { type BufferEntry, bestEntry, vectorKey } from '../src/rollout/replay-buffer.js';
 import { openTask } from '../src/rollout/task.js';
 import { runsBelow } from '../src/runs/finder.js';
@@ -39,7 +39,7 @@ for (const arms of groupBy(runs, keyOf).values()) {
   const meanOf = async (entries: readonly BufferEntry[]) => {
     const { parameters } = bestEntry(entries)!;
     const key = vectorKey(parameters);
-    if (!means.has(key)) means.set(key, mean((await playAll(setting, parameters, measuring)).returns));
+    if (!means.has(key)) means.set(key, mean((await playSeeds(setting, parameters, measuring)).returns));
     return means.get(key);
   };
   for (const { calls, config: own, entries } of arms) {

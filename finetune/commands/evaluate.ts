@@ -50,8 +50,8 @@ export const options = (y: Argv) =>
 export const finishingText = 'finishing the iteration; the same command resumes (Ctrl-C again stops at once)';
 
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
-  const { partOf } = await import('../../src/studies/part.js');
-  const part = partOf(args.part);
+  const { parsePart } = await import('../../src/studies/part.js');
+  const part = parsePart(args.part);
   requireCount('--jobs', args.jobs, 1);
   requireCount('--repeats', args.repeats, 1);
   requireCount('--seed', args.seed, 0);

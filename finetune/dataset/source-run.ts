@@ -14,7 +14,7 @@ import { loadHelpers } from '../../src/prompting/templates/rendering.js';
 import { type BufferEntry, vectorKey } from '../../src/rollout/replay-buffer.js';
 import { stageOf } from '../../src/runs/calls.js';
 import type { RecordedRun } from '../../src/runs/logs.js';
-import { type OpenedRun, readWholeRun } from '../../src/runs/open-run.js';
+import { type OpenedRun, readPlayableRun } from '../../src/runs/open-run.js';
 import { runFiles } from '../../src/runs/reader.js';
 import { type Lineage, promptHash, type Recipe, sha256 } from './example.js';
 import { fileHash } from './lineage.js';
@@ -79,7 +79,7 @@ export const candidateKey = ({ iteration, candidate }: Pick<BufferEntry, 'iterat
 
 /** @throws UserError if there is no run at `path`, it is damaged, or its replies edit programs */
 export async function readSourceRun(path: string, name: string): Promise<SourceRun> {
-  const openedRun = await readWholeRun(path);
+  const openedRun = await readPlayableRun(path);
   const { policy } = openedRun.config;
   if (policy.kind === 'program' && policy.edits) {
     throw new UserError({

@@ -6,7 +6,7 @@ import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import {
   readSafetensors,
   readTensorBytes,
-  sampledParts,
+  sampleRanges,
 } from '../../src/models/local/weights/safetensors.js';
 import { type Moments, zeroMoments } from './optimisers.js';
 import { tensorOf, writeSafetensors } from './safetensors-writer.js';
@@ -69,7 +69,7 @@ export function identityOf(described: Iterable<unknown>, parameters: readonly Pa
   for (const { name, shape, values } of parameters) {
     hash.update(JSON.stringify([name, shape]));
     const { buffer, byteOffset, byteLength } = values;
-    for (const [start, length] of sampledParts(byteLength))
+    for (const [start, length] of sampleRanges(byteLength))
       hash.update(new Uint8Array(buffer, byteOffset + start, length));
   }
   return hash.digest('hex');

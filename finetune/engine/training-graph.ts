@@ -1,5 +1,5 @@
 /** Builds the graph of a training step from the decoder that is also used for generation. */
-import type { Blocks } from '../../src/models/local/graph/blocks.js';
+import type { TokenBlocks } from '../../src/models/local/graph/blocks.js';
 import { buildDecoder, headInput, headLogits } from '../../src/models/local/graph/decoder.js';
 import { GraphBuilder, type Precision, type Value } from '../../src/models/local/graph/graph.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
@@ -32,7 +32,7 @@ export function allParameters({
  * at the end.
  * Inputs:
  * - `input_ids`, `positions` and, if rotary embeddings depend on it, `sequence_tokens`: int32 [1, N]
- * - `blocks.*`: locate the sequences for attention (see `Blocks`)
+ * - `blocks.*`: locate the sequences for attention (see `TokenBlocks`)
  * - `selected`: int32 [C], the token before each target; repeated if a token has several continuations
  * - `targets`: int32 [C]
  * - `allowed`: int32 [C, K], if the objective is constrained
@@ -79,7 +79,7 @@ export function buildTrainingGraph(settings: TrainingGraphSettings) {
 }
 
 /** Adds the inputs that describe the attention blocks; also returns the inverse of each gather. */
-function emitBlockInputs(g: GraphBuilder): { blocks: Blocks; inverses: ReadonlyMap<Value, Value> } {
+function emitBlockInputs(g: GraphBuilder): { blocks: TokenBlocks; inverses: ReadonlyMap<Value, Value> } {
   const input = (name: string, shape: readonly string[]) => g.input(`blocks.${name}`, 'int32', shape);
   const prompts = input('prompts', ['F', 'P']);
   const replies = input('replies', ['F', 'G', 'A']);

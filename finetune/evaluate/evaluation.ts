@@ -1,7 +1,7 @@
 /** The result of an evaluation (`evaluation.json`), and the figures of its runs. */
 import { openLogs } from '../../src/runs/reader.js';
 import { summaryOf } from '../../src/runs/summary.js';
-import type { Summary } from '../../src/statistics/paired.js';
+import type { SampleSummary } from '../../src/statistics/paired.js';
 import type { GroupDifference } from '../../src/studies/comparison/comparability.js';
 import { type ComparedRun, readComparedRun, withConfig } from '../../src/studies/comparison/compared-runs.js';
 import type { PlanFailure } from '../../src/studies/schedule.js';
@@ -23,7 +23,9 @@ export interface EvaluatedRun {
 /** `trained` if the tuned model was trained in the environment, `transfer` if it wasn't. */
 export type Familiarity = 'trained' | 'transfer' | 'unknown';
 
-export type ArmSummaries = Readonly<Record<Metric, Pick<Summary, 'count' | 'mean' | 'meanInterval'> | null>>;
+export type ArmSummaries = Readonly<
+  Record<Metric, Pick<SampleSummary, 'count' | 'mean' | 'meanInterval'> | null>
+>;
 
 interface ArmComparison {
   readonly arms: Readonly<Record<string, ArmSummaries>>;

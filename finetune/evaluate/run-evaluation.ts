@@ -11,7 +11,7 @@ import {
   checkConfig,
   hashOf,
   type PlanArguments,
-  type PlanPlace,
+  type PlanStore,
   rejectDirectory,
   resultFiles,
 } from '../../src/studies/plan.js';
@@ -113,7 +113,7 @@ function planHash({ arms, experiments, seeds }: EvaluationPlan): string {
 }
 
 /** `record` throws a UserError if the directory contains another evaluation; adding repeats is allowed. */
-function evaluationDirectory(directory: string, plan: EvaluationPlan): PlanPlace {
+function evaluationDirectory(directory: string, plan: EvaluationPlan): PlanStore {
   const hash = planHash(plan);
   const record = (written: unknown) => {
     if (written !== undefined && (written as { readonly hash?: unknown } | null)?.hash !== hash) {

@@ -7,7 +7,7 @@ import { UserError } from '../../src/base/errors.js';
 import { deriveSeeds } from '../../src/base/random/generator.js';
 import { isRemoteId, makeEnvironment } from '../../src/environments/catalogue/open.js';
 import type { Environment } from '../../src/environments/environment.js';
-import { sampleCount, sampleOf } from '../../src/runs/training/samples.js';
+import { createSample, sampleCount } from '../../src/runs/training/samples.js';
 import type { SampledReply, Sampler } from '../engine/sampler.js';
 import type { RlTask } from './learning/episode.js';
 import { episodeOf } from './learning/episode.js';
@@ -64,7 +64,7 @@ export async function openAgentTask(
       return {
         values: games.map((game) => game.return),
         samples: games.slice(0, sampleCount).map(({ return: score, turns }) =>
-          sampleOf(
+          createSample(
             turns.map(({ message, reply }) => ({ prompt: message, reply: reply.text })),
             { score },
           ),

@@ -2,7 +2,7 @@
 import type { CommandContext } from '../../src/base/context.js';
 import { formatNumber, plural } from '../../src/base/text/numbers.js';
 import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
-import { shownModel } from '../../src/models/local/settings.js';
+import { shownModelPath } from '../../src/models/local/settings.js';
 import { mean } from '../../src/statistics/descriptive.js';
 import { type DatasetLineage, playedLineage } from '../dataset/lineage.js';
 import { guardMemory } from '../engine/training-session.js';
@@ -46,7 +46,7 @@ export async function rl(args: TrainingArguments, context: CommandContext): Prom
         config.result === 'last' && ended !== 'interrupted'
           ? [`weights    from the last update, ${step} (result=last)`]
           : [],
-      use: (result) => usageOf(config, shownModel(config.model, context.cwd), result),
+      use: (result) => usageOf(config, shownModelPath(config.model, context.cwd), result),
     },
     args,
     context,

@@ -7,9 +7,9 @@ import { type RecordedSample, readSamples, type Sample } from '../../src/runs/tr
 import {
   readMetric,
   secondsLeftOf,
+  summarizeTraining,
   type TrainingAbout,
   type TrainingMetric,
-  trainingOf,
 } from '../../src/runs/training/trainings.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { pageHtml } from '../../src/web/page.js';
@@ -146,7 +146,7 @@ export class TrainingRecord {
     if (this.about === undefined || this.#metrics.length === 0) return;
     this.#unwritten = 0;
     const content = trainingPage({
-      ...trainingOf(this.output, { ...this.about, ...changes }, this.recordedMetrics, isRunning),
+      ...summarizeTraining(this.output, { ...this.about, ...changes }, this.recordedMetrics, isRunning),
       samples: readSamples(this.output),
       secondsLeft: isRunning ? secondsLeftOf(this.#metrics) : undefined,
     });

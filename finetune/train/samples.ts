@@ -1,5 +1,5 @@
 /** Held-out prompts of a supervised training run, and the model's replies to them while it trains. */
-import { type Sample, sampleOf } from '../../src/runs/training/samples.js';
+import { createSample, type Sample } from '../../src/runs/training/samples.js';
 import type { Conversation } from '../dataset/read-dataset.js';
 import { openSampler, type Sampler, type SamplerSettings } from '../engine/sampler.js';
 import type { Parameter } from '../engine/training-session.js';
@@ -32,7 +32,7 @@ export function openPromptSampler(model: SamplerModel, conversations: readonly C
       return replies.map(({ text }, i) => {
         const { completion, messages } = conversations[i]!;
         const prompt = messages.map(({ content }) => content).join('\n\n');
-        return sampleOf([{ prompt, reply: text }], { expected: completion });
+        return createSample([{ prompt, reply: text }], { expected: completion });
       });
     },
     close: async () => (await pending)?.close(),

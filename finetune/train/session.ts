@@ -14,7 +14,7 @@ import { createProgress } from '../../src/base/text/progress.js';
 import { configChanges } from '../../src/runs/fingerprint.js';
 import { watchStopRequests } from '../../src/runs/stop-request.js';
 import type { Sample } from '../../src/runs/training/samples.js';
-import { finalText, secondsLeftOf, trainingOf } from '../../src/runs/training/trainings.js';
+import { bestMeasurementText, secondsLeftOf, summarizeTraining } from '../../src/runs/training/trainings.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import {
   type DatasetLineage,
@@ -219,7 +219,7 @@ function failedOutcome(error: unknown, step: number) {
 
 function figuresText({ metrics, output, recordedMetrics }: TrainingRecord, { unit }: Display): string {
   const time = formatDuration(1000 * metrics.reduce((sum, { seconds }) => sum + seconds, 0));
-  const best = finalText(trainingOf(output, undefined, recordedMetrics, false).facts);
+  const best = bestMeasurementText(summarizeTraining(output, undefined, recordedMetrics, false).facts);
   const step = metrics.at(-1)?.step ?? 0;
   return `after ${plural(step, unit)} and ${time}${best === null ? '' : `, best ${best}`}`;
 }

@@ -5,7 +5,7 @@ import type { CommandContext } from '../../src/base/context.js';
 import { formatCompact, plural } from '../../src/base/text/numbers.js';
 import { shellWord } from '../../src/base/text/one-line.js';
 import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
-import { shownModel } from '../../src/models/local/settings.js';
+import { shownModelPath } from '../../src/models/local/settings.js';
 import { runFiles } from '../../src/runs/reader.js';
 import { measurementText } from '../../src/runs/training/trainings.js';
 import { trainingLoss } from '../../src/web/training-charts.js';
@@ -45,7 +45,7 @@ export async function train(args: TrainingArguments, context: CommandContext): P
       train: (hooks) => fineTune(config, data, hooks),
       summary: ({ lowest }) => ({ best: lowest ?? null }),
       use: (result) =>
-        `policyloop ${usageCommand(dataset, context.cwd)} ${servingArguments(config.method, shownModel(model, context.cwd), result)}`,
+        `policyloop ${usageCommand(dataset, context.cwd)} ${servingArguments(config.method, shownModelPath(model, context.cwd), result)}`,
     },
     args,
     context,

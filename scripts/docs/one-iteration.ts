@@ -9,7 +9,7 @@ import { run } from '../../src/index.js';
 import { weightsFrom } from '../../src/policies/policy.js';
 import { svgAnimation } from '../../src/rollout/pictures/svg-animation.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
-import { type OpenedRun, readWholeRun } from '../../src/runs/open-run.js';
+import { type OpenedRun, readPlayableRun } from '../../src/runs/open-run.js';
 import { taskLabels } from '../../src/web/report/data/task-labels.js';
 
 /** An iteration that improves. The run continues for one more, so that the next prompt exists. */
@@ -21,7 +21,7 @@ export async function playShownRun(directory: string, iterations?: number): Prom
     readFileSync(join(packageRoot(), 'configs/quickstart.yaml'), 'utf8'),
   ) as ConfigInput;
   await run(iterations === undefined ? quickstart : { ...quickstart, iterations }, { directory });
-  return readWholeRun(directory);
+  return readPlayableRun(directory);
 }
 
 /** Runs programs/offline. */
@@ -30,7 +30,7 @@ export async function playPrograms(directory: string): Promise<OpenedRun> {
   const offline = parse(readFileSync(join(folder, 'offline.yaml'), 'utf8')) as ConfigInput;
   const path = join(folder, 'scripted-model.mjs');
   await run({ ...offline, model: { provider: 'module', path } }, { directory });
-  return readWholeRun(directory);
+  return readPlayableRun(directory);
 }
 
 /** Returns the page and its picture. */

@@ -18,13 +18,13 @@ import { parseConfig } from '../../src/config/load.js';
 import { assemble } from '../../src/experiment/setup/assemble.js';
 import type { UserModel } from '../../src/models/user-model.js';
 import type { ParameterVector } from '../../src/policies/policy.js';
-import { playAll } from '../../src/rollout/played.js';
+import { playSeeds } from '../../src/rollout/played.js';
 import { bestEntries } from '../../src/rollout/replay-buffer.js';
 import { selectionBudget } from '../../src/runs/events.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { interval95 } from '../../src/statistics/bootstrap.js';
 import { firstLargest, largest, mean, quantile } from '../../src/statistics/descriptive.js';
-import { halve, maxWithinBudget } from '../../src/statistics/halving.js';
+import { maxCompetitors, sequentialHalving } from '../../src/statistics/halving.js';
 import { noiseFloor, spreadOf } from '../../src/statistics/noise-floor.js';
 import { readSources } from '../../src/studies/audit/source.js';
 import { type RunConfig, runLibrary } from '../../src/studies/library-run.js';
@@ -112,7 +112,11 @@ async function* simulated(): AsyncGenerator<Simulated> {
             gains[i]!.episodes += count / replicates;
             return later.slice(first, first + count);
           };
-          const [chosen] = await halve(within.slice(0, maxWithinBudget(budget, most)), budget, play);
+          const [chosen] = await sequentialHalving(
+            within.slice(0, maxCompetitors(budget, most)),
+            budget,
+            play,
+          );
           gains[i]!.of.push(chosen!.truth - old.truth);
           gains[i]!.loss.push(best - chosen!.truth);
         }
@@ -225,7 +229,7 @@ async function* runs(files: readonly string[]): AsyncGenerator<Played> {
         record: 'none',
       } as const;
       const meanOf = async (parameters: ParameterVector, stage: 'selection' | 'inspection', count: number) =>
-        mean((await playAll(setting, parameters, confirmationSeeds(seed, stage, count))).returns);
+        mean((await playSeeds(setting, parameters, confirmationSeeds(seed, stage, count))).returns);
       const three = bestEntries(readRun(directory).entries, 3);
       const means: number[] = [];
       for (const { parameters } of three) means.push(await meanOf(parameters, 'selection', final));

@@ -3,7 +3,7 @@
  * Run: npx tsx scripts/figures/real-models.ts [--page]
  */
 import { mean, sum } from '../../src/statistics/descriptive.js';
-import { shareInterval95 } from '../../src/statistics/distributions.js';
+import { proportionInterval95 } from '../../src/statistics/distributions.js';
 import { publish, readRows, tableOf } from './rows.js';
 
 const models = ['smollm2', 'qwen0.5', 'qwen1.5'];
@@ -41,7 +41,7 @@ const percent = (value: number) => `${Math.round(100 * value)} %`;
 
 function shareText(part: number, whole: number): string {
   if (whole === 0) return '–';
-  const [low, high] = shareInterval95(part, whole);
+  const [low, high] = proportionInterval95(part, whole);
   return `${percent(part / whole)} [${Math.round(100 * low)}, ${Math.round(100 * high)}]`;
 }
 

@@ -11,8 +11,8 @@ import { openLogs, runFiles } from '../runs/reader.js';
 import { describeReason } from '../runs/summary.js';
 import { withVerdicts } from '../statistics/tests.js';
 import { type GroupDifference, pairedDifference } from '../studies/comparison/comparability.js';
-import { type CompareRequest, noRunsLeftError } from '../studies/comparison/compare.js';
-import type { LeftOut } from '../studies/comparison/run-comparison.js';
+import { type ComparisonRequest, noRunsLeftError } from '../studies/comparison/compare.js';
+import type { OmittedRun } from '../studies/comparison/run-comparison.js';
 import { differenceColumnsOf, leftOutText } from '../studies/comparison/table.js';
 import { verdictRule } from '../studies/comparison/words.js';
 import { loadPlayConfig } from './play-config.js';
@@ -25,7 +25,7 @@ interface ComparedPlay extends PlayResult {
 
 type PlayMeasure = 'score' | 'return';
 
-type PlayRequest = Omit<CompareRequest, 'by'> & { readonly by?: unknown };
+type PlayRequest = Omit<ComparisonRequest, 'by'> & { readonly by?: unknown };
 
 /**
  * Compares agent runs and returns the text to print; undefined if none of the names refers to an agent run.
@@ -90,7 +90,7 @@ interface ReadPlay {
 }
 
 /** Reads an agent run, or returns the reason why it is left out: damaged or unfinished. */
-function readPlay(path: string, cwd: string, unfinished: boolean): ReadPlay | LeftOut {
+function readPlay(path: string, cwd: string, unfinished: boolean): ReadPlay | OmittedRun {
   const run = shownPath(path, cwd);
   try {
     const result = playResult(path, cwd);

@@ -8,7 +8,7 @@ import type { GameRecord, StopReason } from '../runs/events.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { mean } from '../statistics/descriptive.js';
 import { type RunContext, type RunSession, runInDirectory } from '../studies/run.js';
-import type { Display } from '../studies/run-progress.js';
+import type { EventDisplay } from '../studies/run-progress.js';
 import { type ModelSpeaker, modelSpeaker } from './model-speaker.js';
 import { gamesOf, playFigures, playMeans } from './play-result.js';
 import type { PlaySetup } from './play-setup.js';
@@ -19,7 +19,7 @@ import type { Reply } from './speaker.js';
 export const playInDirectory = (
   setup: PlaySetup,
   directory: RunDirectory,
-  display: Display,
+  display: EventDisplay,
   context: RunContext,
 ): Promise<void> =>
   runInDirectory(directory, display, context, {

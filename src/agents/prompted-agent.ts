@@ -6,12 +6,12 @@ import { closestMatch, UserError } from '../base/errors.js';
 import { packageRoot } from '../base/package.js';
 import { environmentFacts, type Facts, formatShort } from '../environments/catalogue/facts.js';
 import type { EnvironmentSpec, Space, TextInfo } from '../environments/environment.js';
-import { count, flag, maybe, maybeText, text } from '../prompting/context/fields.js';
+import { count, flag, nullable, nullableText, text } from '../prompting/context/fields.js';
 import { descriptionSchema } from '../prompting/context/prompt-context.js';
 import { descriptionContext } from '../prompting/context/task-context.js';
 import { environmentDescription } from '../prompting/templates/description.js';
 import { loadTemplates } from '../prompting/templates/rendering.js';
-import { fileOfSet, isFolder } from '../prompting/templates/template-files.js';
+import { isFolder, templateFile } from '../prompting/templates/template-files.js';
 import { samplesOf } from '../prompting/templates/variables.js';
 import { type Agent, genericAgent, observationText } from './agent.js';
 import { type Choice, listedChoices, type ReplyFormat, readAction } from './reading.js';
@@ -112,7 +112,7 @@ function openTemplates(set: string, given: AgentOptions, view: EnvironmentView |
     samplesOf(askAgainSchema),
   ];
   const requestedTemplates = samples.map((own, i) => {
-    const file = fileOfSet(folder, fileNames[i]!, fileNames, given.field, join('agents', 'generic'));
+    const file = templateFile(folder, fileNames[i]!, fileNames, given.field, join('agents', 'generic'));
     return { file, samples: own };
   });
   const { hash, renderers } = loadTemplates(requestedTemplates, [
@@ -159,7 +159,7 @@ const actionsSchema = z
   .nullable()
   .describe('The possible actions, if they can be listed');
 
-const vectorSchema = maybe('Form of an action, if it consists of numbers', {
+const vectorSchema = nullable('Form of an action, if it consists of numbers', {
   length: count('Number of components of an action'),
   numbers: text('`number` or `numbers`, preceded by `whole` for integers'),
   several: flag('True if an action has several numbers'),
@@ -172,9 +172,9 @@ const commonShape = { json: flag('True if the reply must be a JSON object'), vec
 export const systemSchema = z.strictObject({
   ...commonShape,
   environment: descriptionSchema.describe('The environment'),
-  description: maybeText('Description of the environment, if the package has one'),
+  description: nullableText('Description of the environment, if the package has one'),
   numeric: flag('True if observations and actions are numbers'),
-  objective: maybeText('The goal of a text world, once the turn that stated it is no longer shown'),
+  objective: nullableText('The goal of a text world, once the turn that stated it is no longer shown'),
   actions: actionsSchema,
 });
 
@@ -185,9 +185,9 @@ export const observationSchema = z.strictObject({
   step: count('Number of the step, from 1'),
   first: flag('True for the first step'),
   stepLimit: count('Step limit of an episode'),
-  reward: maybeText('The reward of the previous step'),
-  score: maybeText('The score so far (text worlds)'),
-  maxScore: maybeText('The maximum score of the game (text worlds)'),
+  reward: nullableText('The reward of the previous step'),
+  score: nullableText('The score so far (text worlds)'),
+  maxScore: nullableText('The maximum score of the game (text worlds)'),
   actions: actionsSchema,
 });
 

@@ -38,7 +38,7 @@ type ListedItem = { readonly number: number; readonly tags: readonly string[] } 
 );
 
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
-  const { isStudy, linesOf, listTable, selectPlaces, usedKeys } = await import('../runs/listing/listing.js');
+  const { isStudy, listLines, listTable, selectItems, usedKeys } = await import('../runs/listing/listing.js');
   const { trainingFigures, trainingTable } = await import('../runs/training/text.js');
   const { configKeys, withSettings } = await import('../view/run-data.js');
   const { columns, cwd, note, print } = context;
@@ -47,7 +47,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
     sort: args.sort,
     limit: requireCount('--limit', args.limit, 1),
   };
-  const { damaged, lines } = linesOf({ cwd, runsDir: args.runsDir });
+  const { damaged, lines } = listLines({ cwd, runsDir: args.runsDir });
   const runsDirOption = args.runsDir === commonOptions.runsDir.default ? '' : ` --runs-dir ${args.runsDir}`;
   for (const { item, path } of damaged) {
     const itemPath = shownPath(path, cwd);
@@ -62,12 +62,12 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
     line.places.map((place) => ({ ...place, item: withSettings(place, place.item, asked), line })),
   );
   const keys = asked.length === 0 ? [] : configKeys(allItems).keys;
-  const runs = selectPlaces(
+  const runs = selectItems(
     allItems.filter(({ summary }) => summary),
     selection,
     keys,
   );
-  const trainings = selectPlaces(
+  const trainings = selectItems(
     allItems.filter(({ training }) => training),
     selection,
     keys,

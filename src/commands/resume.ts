@@ -19,11 +19,11 @@ export const finishingText =
   'finishing pending work (press Ctrl-C again to stop immediately; nothing recorded is lost)';
 
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
-  const { findNamed, findRun } = await import('../runs/listing/names.js');
+  const { findItem, findRun } = await import('../runs/listing/names.js');
   const { planFile } = await import('../runs/reader.js');
   const { readOwnJson } = await import('../base/files/files.js');
   const folders = { cwd: context.cwd, runsDir: args.runsDir };
-  const { kind, path } = findNamed(args.run, folders, ['run', 'training', 'folder']);
+  const { kind, path } = findItem(args.run, folders, ['run', 'training', 'folder']);
   const plan = readOwnJson(join(path, planFile)) as { readonly command?: string } | undefined;
   // For an ordinary folder, which isn't a run, `findRun` throws an error.
   if (kind === 'folder' && plan === undefined) findRun(args.run, folders);

@@ -39,8 +39,8 @@ type Args = Arguments<typeof options>;
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { columns, cwd } = context;
   const shown = { top: requireCount('--top', args.top, 1), cwd, columns };
-  const { findNamed } = await import('../runs/listing/names.js');
-  const named = findNamed(args.run, { cwd, runsDir: args.runsDir }, ['run', 'training']);
+  const { findItem } = await import('../runs/listing/names.js');
+  const named = findItem(args.run, { cwd, runsDir: args.runsDir }, ['run', 'training']);
   if (named.kind === 'training') return showTraining(named.path, args, context);
   const game = requireCount('--game', args.game, 1);
   const { isPlay, playOutput } = await import('../agents/played.js');

@@ -41,8 +41,8 @@ export const finishingText =
   'finishing the iteration (run the same command to continue; press Ctrl-C again to stop immediately)';
 
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
-  const { partOf } = await import('../studies/part.js');
-  const part = partOf(args.part);
+  const { parsePart } = await import('../studies/part.js');
+  const part = parsePart(args.part);
   requireCount('--jobs', args.jobs, 1);
   const { runSweep } = await import('../studies/sweep/sweep.js');
   return runSweep({ ...args, part }, context);

@@ -33,7 +33,7 @@ export async function execute(
   context: CommandContext,
   pages: StudyPages,
 ): Promise<number> {
-  const { addressFile } = await import('../view/admission.js');
+  const { writeAddressFile } = await import('../view/admission.js');
   const { rootsOf } = await import('../runs/listing/listing.js');
   const { startView } = await import('../view/server.js');
   const { cwd, milliseconds, note, print, stop } = context;
@@ -49,7 +49,7 @@ export async function execute(
   const { url } = view;
   print(args.json ? JSON.stringify({ url } satisfies Output) : url);
   note(`${args.open ? '' : 'open this address in a browser on this machine; '}press Ctrl-C to stop`);
-  const file = args.open ? addressFile(url) : undefined;
+  const file = args.open ? writeAddressFile(url) : undefined;
   if (file !== undefined) void openPage(file.path, context);
   await new Promise<void>((done) => {
     onAbort(stop.finish, done);

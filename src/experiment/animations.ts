@@ -11,7 +11,7 @@ import { svgAnimation } from '../rollout/pictures/svg-animation.js';
 import { canDraw, notDrawableError, type Replay, replay } from '../rollout/replay.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { makeTask } from '../rollout/task.js';
-import { placeName } from '../runs/summary.js';
+import { candidateName } from '../runs/summary.js';
 
 export interface ReplaySetting {
   readonly config: Config;
@@ -71,7 +71,7 @@ export function drawEpisode(
   const seed = choice.kind === 'evaluated' ? seeds[episode]! : choice.seed;
   const setting = { environment, family, maxSteps: config.evaluation.maxSteps };
   const playback = replay(setting, entry.parameters, seed, maxFrames);
-  const title = `${environment.id} · ${policyName ?? placeName(entry, config)}`;
+  const title = `${environment.id} · ${policyName ?? candidateName(entry, config)}`;
   return {
     seed,
     ...(episode >= 0 && { episode }),

@@ -8,10 +8,10 @@ import { evaluate } from '../rollout/evaluation.js';
 import { type BufferEntry, bestEntries } from '../rollout/replay-buffer.js';
 import { type Confirmation, type Noise, selectionBudget } from '../runs/events.js';
 import { programFailureText } from '../runs/failure-text.js';
-import { placeName } from '../runs/summary.js';
+import { candidateName } from '../runs/summary.js';
 import { meanInterval95 } from '../statistics/bootstrap.js';
 import { mean } from '../statistics/descriptive.js';
-import { halve, maxWithinBudget } from '../statistics/halving.js';
+import { maxCompetitors, sequentialHalving } from '../statistics/halving.js';
 import { episodesToConfirm, nearBestCount, noiseFloor, spreadOf } from '../statistics/noise-floor.js';
 import type { Experiment } from './parts.js';
 import { comparedSeeds } from './repeats.js';
@@ -67,7 +67,7 @@ async function confirmCandidate(
   const { buffer, config, log, setting } = experiment;
   const range = returnRange(config.environment, config.evaluation);
   const budget = selectionBudget(episodes);
-  const most = maxWithinBudget(budget, candidates);
+  const most = maxCompetitors(budget, candidates);
   const { best, floor } = await measureNoise(experiment, signal, most);
   if (most === 0 || buffer.entries.length === 0) return undefined;
   const finalists = best.filter(({ score }) => best[0]!.score - score <= floor);
@@ -98,12 +98,12 @@ async function confirmCandidate(
     } catch (error) {
       if (!(error instanceof ProgramFault)) throw error;
       const reason = programFailureText(error.failure);
-      log.warn(`the program of ${placeName(entry, config)} failed during confirmation: ${reason}`);
+      log.warn(`the program of ${candidateName(entry, config)} failed during confirmation: ${reason}`);
       return undefined;
     }
   };
   const seeds = confirmationSeeds(config.seed, 'selection', budget);
-  const ranked = await halve(
+  const ranked = await sequentialHalving(
     finalists,
     budget,
     (entry, first, count) => returnsOf(entry, seeds.slice(first, first + count)),

@@ -6,14 +6,19 @@ import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
 import { programsOf } from '../policies/policy.js';
 import { ProgramFault } from '../policies/program/program.js';
 import { rememberedEntries } from '../prompting/context/history.js';
-import type { Task } from '../proposers/baseline.js';
+import type { SearchTask } from '../proposers/baseline.js';
 import type { Proposal } from '../proposers/proposer.js';
-import { type EvaluationSetting, isRecorded, type MeasuredPolicy, measure } from '../rollout/evaluation.js';
+import {
+  type EvaluatedPolicy,
+  type EvaluationSetup,
+  evaluatePolicy,
+  isRecorded,
+} from '../rollout/evaluation.js';
 import { type BufferEntry, vectorKey } from '../rollout/replay-buffer.js';
 import type { StopReason } from '../runs/events.js';
 import { programFailureText } from '../runs/failure-text.js';
 import type { StopRequests } from '../runs/stop-request.js';
-import { placeName } from '../runs/summary.js';
+import { candidateName } from '../runs/summary.js';
 import type { Experiment } from './parts.js';
 import { claimEvaluations } from './stopping.js';
 
@@ -28,7 +33,7 @@ export async function evaluateCandidate(
   proposal: Proposal,
   abort: AbortSignal,
   stage?: Pick<BufferEntry, 'by' | 'revises'>,
-): Promise<MeasuredPolicy | undefined> {
+): Promise<EvaluatedPolicy | undefined> {
   const { config, log, setting, stages } = experiment;
   const { candidate, parameters, tuned } = proposal;
   const freshIteration = config.evaluation.seeds === 'fresh' ? iteration : undefined;
@@ -46,12 +51,12 @@ export async function evaluateCandidate(
   await yieldToEventLoop();
   abort.throwIfAborted();
   try {
-    const { entry, episodes } = await measure({ ...setting, record }, parameters, seeds, place, abort);
+    const { entry, episodes } = await evaluatePolicy({ ...setting, record }, parameters, seeds, place, abort);
     return { entry: withProgram(experiment, entry), episodes };
   } catch (error) {
     if (!(error instanceof ProgramFault)) throw error;
     reject(['program']);
-    log.warn(`the program of ${placeName(place, config)} failed: ${programFailureText(error.failure)}`);
+    log.warn(`the program of ${candidateName(place, config)} failed: ${programFailureText(error.failure)}`);
     return undefined;
   }
 }
@@ -59,7 +64,7 @@ export async function evaluateCandidate(
 /** Adds a candidate's evaluation to the buffer and the log, with only those trajectories that the run records. */
 export function recordCandidate(
   { buffer, log, prompter, setting }: Experiment,
-  { entry, episodes }: MeasuredPolicy,
+  { entry, episodes }: EvaluatedPolicy,
 ): void {
   const improved = buffer.best === undefined || entry.score > buffer.best.score;
   const kept = episodes.filter(({ episode }) => isRecorded(episode, setting));
@@ -75,7 +80,7 @@ const failuresOf = ({ calls }: Proposal) =>
   });
 
 /** A baseline's task; its history has every evaluation, except the worse of a proposal and its revision. */
-export const searchTask = ({ buffer, config, setting }: Experiment): Task => ({
+export const searchTask = ({ buffer, config, setting }: Experiment): SearchTask => ({
   parameters: setting.family.parameters,
   programs: searchedPrograms(setting),
   history: rememberedEntries(buffer.entries),
@@ -89,7 +94,7 @@ function withProgram({ setting }: Experiment, entry: BufferEntry): BufferEntry {
   return programs === undefined ? entry : { ...entry, program: programs.program(entry.parameters).source };
 }
 
-function searchedPrograms({ environment, family }: EvaluationSetting): Task['programs'] {
+function searchedPrograms({ environment, family }: EvaluationSetup): SearchTask['programs'] {
   const library = programsOf(family);
   return library && { library, environment };
 }
@@ -111,7 +116,7 @@ export async function warmUp(experiment: Experiment, stop: StopRequests): Promis
     if (stop.finish.aborted || stop.abort.aborted) break;
     const source = candidate < imported.length ? 'imported' : 'warm-up';
     const place = { iteration: 0, group: 0, candidate, source } as const;
-    const { entry, episodes } = await measure(setting, parameters, seeds, place, stop.abort);
+    const { entry, episodes } = await evaluatePolicy(setting, parameters, seeds, place, stop.abort);
     const measured = { entry: withProgram(experiment, entry), episodes };
     experiment.behavior.observe(episodes);
     buffer.append([measured.entry]);

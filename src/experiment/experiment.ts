@@ -5,7 +5,7 @@
  */
 
 import { callsOf } from '../proposers/proposer.js';
-import type { MeasuredPolicy } from '../rollout/evaluation.js';
+import type { EvaluatedPolicy } from '../rollout/evaluation.js';
 import { type BufferEntry, bestEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord, UsageTotals } from '../runs/calls.js';
 import type { Confirmation, StopReason } from '../runs/events.js';
@@ -81,7 +81,7 @@ async function search(experiment: Experiment, stop: StopRequests): Promise<StopR
     const proposed = await proposeCandidates(experiment, iteration, stop);
     const calls = callsOf(proposed);
     if (proposed.end !== undefined && calls.length === 0) return proposed.end;
-    const measured: MeasuredPolicy[] = [];
+    const measured: EvaluatedPolicy[] = [];
     for (const proposal of proposed.proposals) {
       const evaluation = await evaluateCandidate(experiment, iteration, proposal, stop.abort);
       if (evaluation === undefined) continue;

@@ -3,7 +3,7 @@ import type { ParameterVector } from '../policies/policy.js';
 import type { Ledger } from '../proposers/budget.js';
 import type { ProposalTurn, Proposer } from '../proposers/proposer.js';
 import type { BehaviorTest } from '../rollout/behavior-test.js';
-import type { EvaluationSetting, MeasuredPolicy } from '../rollout/evaluation.js';
+import type { EvaluatedPolicy, EvaluationSetup } from '../rollout/evaluation.js';
 import type { ReplayBuffer } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
 import type { faultReporter, ProposalTally, RunEvent, StopReason } from '../runs/events.js';
@@ -14,7 +14,7 @@ import type { Prompter } from './prompter.js';
 /** Everything that the outer loop reads while it runs. */
 export interface Experiment {
   readonly config: Config;
-  readonly setting: EvaluationSetting;
+  readonly setting: EvaluationSetup;
   readonly proposer: Proposer;
   readonly prompter: Prompter;
   /** Finds policies that act alike. */
@@ -63,7 +63,7 @@ export interface Stage {
   run(
     experiment: Experiment,
     iteration: number,
-    evaluated: readonly MeasuredPolicy[],
+    evaluated: readonly EvaluatedPolicy[],
     stop: StopRequests,
   ): Promise<StopReason | undefined>;
 }

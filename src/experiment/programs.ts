@@ -9,8 +9,8 @@ import type { ProgramLibrary } from '../policies/program/library.js';
 import { ProgramFault } from '../policies/program/program.js';
 import { withConstants } from '../policies/program/source.js';
 import type { ParseFailure } from '../prompting/answer/failure.js';
-import type { ProposedBy } from '../proposers/proposer.js';
-import { tuneConstants, tuningDue } from '../proposers/tuning.js';
+import type { ProposalSource } from '../proposers/proposer.js';
+import { structureToTune, tuneConstants } from '../proposers/tuning.js';
 import { type BufferEntry, entriesBefore } from '../rollout/replay-buffer.js';
 import type { Experiment } from './parts.js';
 
@@ -22,7 +22,7 @@ export async function programFailure(
   { behavior, setting }: Experiment,
   programs: ProgramLibrary,
   known: readonly BufferEntry[],
-  [parameters, by]: readonly [ParameterVector, ProposedBy],
+  [parameters, by]: readonly [ParameterVector, ProposalSource],
   seeds: readonly number[],
 ): Promise<ParseFailure | undefined> {
   // Once the search has begun to tune a structure, other variants of it count as repeats.
@@ -52,7 +52,7 @@ export function tuningFor(experiment: Experiment, iteration: number, before: num
   const proposed = entriesBefore(experiment.buffer.entries, iteration).filter(
     ({ source }) => source === 'proposal',
   );
-  const structure = tuningDue(proposed, tuning, before);
+  const structure = structureToTune(proposed, tuning, before);
   if (structure === undefined) return undefined;
   const variants = proposed.filter(({ parameters }) => parameters[0] === structure);
   const program = programs.program(variants[0]!.parameters);

@@ -107,7 +107,7 @@ export class Prompter {
   #selected(): readonly BufferEntry[] {
     const { memory } = this.#config;
     const remembered = this.#remembered();
-    this.#history.know(remembered);
+    this.#history.register(remembered);
     // Don't show programs of the warm-up: most are random, and models tend to copy them.
     const proposed = this.#arePrograms ? remembered.filter(({ iteration }) => iteration > 0) : remembered;
     return selectHistory(proposed, memory, this.#history.tokens);

@@ -90,7 +90,7 @@ function optionsAfterRepeat({ model }: Config): ProposalRequest['afterRepeat'] {
 /** What to ask, without the run's settings for calls. */
 type ModelQuestion = Omit<
   ProposalRequest,
-  'caller' | 'concurrency' | 'corrections' | 'isReached' | 'onCall' | 'recorded' | 'seed'
+  'caller' | 'concurrency' | 'corrections' | 'isReached' | 'onCall' | 'findRecorded' | 'seed'
 >;
 
 /** Asks within the run's limits, and records each call. If a time limit aborts the calls, there are no proposals. */
@@ -126,7 +126,7 @@ export async function askProposer(
         send: log.send,
       },
       isReached: progress.reachedPurposes.has(purpose),
-      recorded: (...place) => recordedCall(earlierCalls, ...place),
+      findRecorded: (...place) => recordedCall(earlierCalls, ...place),
       onCall(call) {
         countCall(progress, call);
         log.emit({ kind: 'call-finished', call });

@@ -4,7 +4,7 @@ import { evaluationSeeds } from '../base/random/seeds.js';
 import { isRemote } from '../environments/remote/remote-environment.js';
 import { programsOf } from '../policies/policy.js';
 import type { RepeatCheck } from '../proposers/proposer.js';
-import type { Rival } from '../rollout/behavior-test.js';
+import type { ComparedPolicy } from '../rollout/behavior-test.js';
 import { entriesBefore } from '../rollout/replay-buffer.js';
 import type { Experiment } from './parts.js';
 import { programFailure } from './programs.js';
@@ -34,7 +34,7 @@ export function createRepeatCheck(experiment: Experiment, iteration: number): Re
       programs && (await programFailure(experiment, programs, earlierEntries, [parameters, by], seeds));
     if (failure !== undefined || by === 'tuning') return failure;
     if (!(await behavior.prepare(earlierEntries[0], comparedSeeds(experiment)))) return undefined;
-    const others: readonly Rival[] = [
+    const others: readonly ComparedPolicy[] = [
       ...(await behavior.findSimilar(parameters, earlierEntries)),
       ...siblings.map((own) => ({ parameters: own, iteration })),
     ];

@@ -3,7 +3,7 @@
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import { ModelError } from '../models/language-model.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
-import { type Cap, type LimitName, limitField, maxRejections } from '../runs/calls.js';
+import { type LimitName, type LimitUsage, limitField, maxRejections } from '../runs/calls.js';
 import type { StopReason } from '../runs/events.js';
 import { rejectionText } from '../runs/failure-text.js';
 import type { StopRequests } from '../runs/stop-request.js';
@@ -51,7 +51,7 @@ export const evaluationsLeft = (experiment: Experiment): number =>
   smallest(limitsLeft(experiment, 'evaluations').map(({ left }) => left));
 
 /** The limits, with the amount used of each. */
-export const capsIn = ({ buffer, clock, ledger }: Experiment): readonly Cap[] =>
+export const capsIn = ({ buffer, clock, ledger }: Experiment): readonly LimitUsage[] =>
   ledger.caps({ evaluations: buffer.entries.length, ms: clock.activeMs() });
 
 /** Number of consecutive iterations, up to the last, in which an evaluation reached `target`. */

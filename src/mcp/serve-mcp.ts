@@ -5,7 +5,7 @@ import type { CommandContext } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { version } from '../base/package.js';
 import type { RunFolders } from '../runs/listing/listing.js';
-import { requireWithin } from '../runs/listing/names.js';
+import { requireConfined } from '../runs/listing/names.js';
 import { type LaunchedRun, launchResumption, launchRun } from './launch.js';
 import { type Tool, tools } from './tools.js';
 
@@ -119,7 +119,7 @@ export async function runTool(
 function requirePathsWithin(given: Record<string, unknown>, folders: RunFolders): void {
   const { config, configs, run, runs } = given;
   for (const name of [config, run, configs, runs].flat())
-    if (typeof name === 'string') requireWithin(name, folders);
+    if (typeof name === 'string') requireConfined(name, folders);
 }
 
 async function launch(

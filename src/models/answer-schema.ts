@@ -24,7 +24,7 @@ export function answerSchema(
   { hasBounds = true, maxChoices = 0, maxReason, numbersFirst = false }: SchemaOptions = {},
 ): Record<string, unknown> {
   const count = labels.length;
-  const choices = number.choices ?? gridOf(number, maxChoices);
+  const choices = number.choices ?? allowedNumbers(number, maxChoices);
   const items = hasBounds ? valueSchema({ ...number, choices }) : { type: typeOf(number) };
   const length = hasBounds ? { minItems: count, maxItems: count } : {};
   const reason = { reason: { type: 'string', ...(hasBounds && { maxLength: maxReason }) } };
@@ -67,7 +67,7 @@ function valueSchema({ choices, decimals, high, low }: ValueRange): Record<strin
 }
 
 /** Returns all allowed numbers in order; undefined if there are none or more than `most`. */
-function gridOf({ decimals, high, low }: NumberKind, most: number): readonly number[] | undefined {
+function allowedNumbers({ decimals, high, low }: NumberKind, most: number): readonly number[] | undefined {
   const scale = 10 ** decimals;
   // Bounds needn't be multiples of the step; `toPrecision` removes rounding errors of the products.
   const first = Math.ceil(Number((low * scale).toPrecision(15)));

@@ -2,20 +2,20 @@ import { jsonIn } from '../base/files/json-depth.js';
 
 /** Extracts the answer from a model's text by removing thinking, chat-template tags and channels. */
 
-const names = (text: string) => new Set(text.split(' '));
+const nameSet = (text: string) => new Set(text.split(' '));
 /** Names of thinking blocks, without prefixes such as `begin_of_`. */
-const thinkingTags = names(
+const thinkingTags = nameSet(
   'think thinking thought thoughts reasoning analysis reflection scratchpad seed:think inner_monologue',
 );
 /** Elements whose content is the answer; their names become labels. */
-const answerTags = names(
+const answerTags = nameSet(
   'answer final final_answer solution response output result params parameters proposal',
 );
-const formatTags = names('b i em strong code pre p br div span center li ul ol u tool_call tool_calls');
+const formatTags = nameSet('b i em strong code pre p br div span center li ul ol u tool_call tool_calls');
 /** Placeholders in format examples, such as `<number>`, which have no end tag. */
-const placeholderNames = names('number integer value reason why explanation');
+const placeholderNames = nameSet('number integer value reason why explanation');
 /** Names of chat-template tags. */
-const boundaryTags = names('im_start im_end eot_id eos bos endoftext turn text end start return message');
+const boundaryTags = nameSet('im_start im_end eot_id eos bos endoftext turn text end start return message');
 
 /** `<name>`, `</name>` or `<|name|>` in any angle brackets, or `[NAME]`; bounded repetition keeps matching linear. */
 const tagPattern =

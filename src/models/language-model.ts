@@ -94,7 +94,7 @@ export const resolveSampling = (own: SamplingChoice, asked: SamplingChoice = {})
   Object.fromEntries(samplingKeys.map((key) => [key, asked[key] ?? own[key]]));
 
 /** Callbacks for the attempts of a call. */
-export interface Attempts {
+export interface AttemptHooks {
   /** Called before a retry after a failure of `kind`; if it returns false, the call ends with that failure. */
   readonly mayTryAgain?: (kind: ModelErrorKind) => boolean;
   /** Called with the milliseconds to wait if a rate limit or Retry-After delays an attempt by a second or more. */
@@ -124,7 +124,7 @@ export interface GenerateOptions {
   readonly callId?: string;
   readonly signal?: AbortSignal;
   readonly onRead?: OnRead | undefined;
-  readonly attempts?: Attempts;
+  readonly attempts?: AttemptHooks;
 }
 
 export function lowestLimit(...limits: readonly (number | undefined)[]): number | undefined {

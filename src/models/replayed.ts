@@ -31,21 +31,21 @@ export interface Cassette {
  * Creates a model that replays calls by id, with recorded errors, usage and latency. A call that isn't recorded throws
  * the ModelError `not-recorded`, which ends a run; with `onChange: fail`, so does a call with a different prompt.
  */
-export function createReplayed(
+export function createReplayedModel(
   { onChange }: Pick<ReplayedConfig, 'onChange'>,
   cassette: Cassette,
 ): LanguageModel {
-  const calls = repliesByCall(cassette);
+  const calls = callsById(cassette);
   /** Describes the first prompt that differs, until this has been reported. */
   let warning: string | undefined;
   let hasChanged = false;
 
-  const compare = (call: RecordedReply, messages: readonly ChatMessage[]): void => {
+  const checkPrompt = (call: HashedCall, messages: readonly ChatMessage[]): void => {
     if (hasChanged || call.promptHash === hashOf(messages)) return;
     const difference = firstDifference(promptOf(cassette, call), messages);
     const text = `${call.id}: the prompt differs from the recorded one. ${difference}`;
     if (onChange === 'fail')
-      throw notRecorded(
+      throw notRecordedError(
         `${text}. Restore the config and templates of ${cassette.path}, or use its replies anyway: model.onChange=warn`,
       );
     hasChanged = true;
@@ -60,16 +60,16 @@ export function createReplayed(
       if (seeds.length > 1 && !failedForAll(call)) return [];
       if (signal?.aborted) throw new ModelError('aborted', 'aborted', { retries: 0, latencyMs: 0 });
       if (callId === undefined)
-        throw notRecorded('a replayed model can only answer the calls of a run: use another model');
+        throw notRecordedError('a replayed model can only answer the calls of a run: use another model');
       if (call === undefined)
-        throw notRecorded(
+        throw notRecordedError(
           `${callId}: ${cassette.path} doesn't contain this call: that run was shorter, or had fewer candidates or corrections. Replay it with its own config, or with at most as many iterations (in an agent run, episodes)`,
         );
-      compare(call, messages);
+      checkPrompt(call, messages);
       const { completion, outcome } = call;
       if (outcome.kind === 'error') throw new ModelError(outcome.error, outcome.message, outcome);
       if (completion === undefined)
-        throw notRecorded(`${callId}: ${cassette.path} doesn't contain a reply to this call`);
+        throw notRecordedError(`${callId}: ${cassette.path} doesn't contain a reply to this call`);
       if (warning === undefined) return [completion];
       const warnings = [...(completion.warnings ?? []), warning];
       warning = undefined;
@@ -79,11 +79,11 @@ export function createReplayed(
 }
 
 /** A call with a hash in place of its prompt, because the prompts of a long run may not fit into memory. */
-type RecordedReply = Omit<RecordedCall, 'messages'> & { readonly promptHash: string };
+type HashedCall = Omit<RecordedCall, 'messages'> & { readonly promptHash: string };
 
 /** Indexes the calls by id, except aborted ones, which have no reply. */
-function repliesByCall({ calls }: Cassette): ReadonlyMap<string, RecordedReply> {
-  const replies = new Map<string, RecordedReply>();
+function callsById({ calls }: Cassette): ReadonlyMap<string, HashedCall> {
+  const replies = new Map<string, HashedCall>();
   for (const { messages, ...call } of calls) {
     if (call.outcome.kind === 'error' && call.outcome.error === 'aborted') continue;
     replies.set(call.id, { ...call, promptHash: hashOf(messages) });
@@ -97,7 +97,7 @@ function hashOf(messages: readonly ChatMessage[]): string {
   return hash.digest('base64');
 }
 
-function promptOf({ calls }: Cassette, { id, promptHash }: RecordedReply): readonly ChatMessage[] {
+function promptOf({ calls }: Cassette, { id, promptHash }: HashedCall): readonly ChatMessage[] {
   for (const { id: other, messages } of calls) {
     if (other === id && hashOf(messages) === promptHash) return messages;
   }
@@ -105,10 +105,10 @@ function promptOf({ calls }: Cassette, { id, promptHash }: RecordedReply): reado
 }
 
 /** True if one request for several completions failed as a whole. */
-const failedForAll = (call: RecordedReply | undefined): boolean =>
+const failedForAll = (call: HashedCall | undefined): boolean =>
   call?.outcome.kind === 'error' && (call.choices ?? 1) > 1;
 
-const notRecorded = (message: string) =>
+const notRecordedError = (message: string) =>
   new ModelError('not-recorded', message, { retries: 0, latencyMs: 0 });
 
 /** Describes the first difference between two prompts. */

@@ -58,7 +58,7 @@ export function replyFaults({ text, finishReason }: Reply): readonly ReplyFault[
 }
 
 /** Explains what to do about an empty reply; undefined if it has text or was stopped by a content filter. */
-export function silenceWarning(
+export function emptyReplyWarning(
   { text, reasoning, finishReason }: Reply,
   maxTokens: number | undefined,
 ): string | undefined {
@@ -147,14 +147,14 @@ export function checkUsage(
   const faults = new Set<ReplyFault>();
   const maxPrompt = maxPromptTokens(messages);
   const hasText = replies.some(({ text, reasoning }) => text !== '' || reasoning !== undefined);
-  const { prompt, cached, completion, reasoning } = isPlausible(readCounts(reported, faults), {
+  const { prompt, cached, completion, reasoning } = plausibleCounts(readCounts(reported, faults), {
     maxPrompt,
     hasText,
     faults,
   });
   if (prompt !== undefined && prompt > maxPrompt) faults.add('usage-wrong');
   if (maxTokens !== undefined && (completion ?? 0) > maxTokens * replies.length) faults.add('overlong');
-  const minRead = fewestRead(messages, replies, completion);
+  const minRead = minReadTokens(messages, replies, completion);
   const warning = prompt === undefined ? undefined : cutWarning(prompt, completion ?? 0, minRead, window);
   if (warning !== undefined) faults.add('prompt-cut');
   const estimate = () => sum(replies.map((reply) => maxTextTokens(reply.text + (reply.reasoning ?? ''))));
@@ -178,7 +178,7 @@ export function checkUsage(
 }
 
 /** Returns a lower bound on prompt tokens. System messages don't count, because some templates omit them. */
-function fewestRead(
+function minReadTokens(
   messages: readonly ChatMessage[],
   replies: readonly Reply[],
   completion: number | undefined,
@@ -212,7 +212,7 @@ function readCounts(reported: ReportedCounts, faults: Set<ReplyFault>): Counts {
 }
 
 /** Discards implausible counts, and adds hidden reasoning to a completion count that excludes it. */
-function isPlausible(
+function plausibleCounts(
   { prompt, cached, completion, reasoning, total }: Counts,
   { maxPrompt, hasText, faults }: { maxPrompt: number; hasText: boolean; faults: Set<ReplyFault> },
 ): Counts {

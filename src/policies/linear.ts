@@ -62,7 +62,7 @@ function initialLinear(spec: ParameterSpec, bias: boolean, random: RandomGenerat
   const spread = (spec.high - spec.low) / 4;
   return Array.from({ length: spec.count }, () => {
     const draw = bias ? random.normal(center, spread) : random.uniform(center - spread, center + spread);
-    return toGrid(draw, spec);
+    return snapToGrid(draw, spec);
   });
 }
 
@@ -70,12 +70,12 @@ function initialLinear(spec: ParameterSpec, bias: boolean, random: RandomGenerat
 export const uniformVector = (spec: ParameterSpec, random: RandomGenerator): ParameterVector =>
   Array.from({ length: spec.count }, () =>
     spec.choices === undefined
-      ? toGrid(random.uniform(spec.low, spec.high), spec)
+      ? snapToGrid(random.uniform(spec.low, spec.high), spec)
       : random.choice(spec.choices),
   );
 
 /** Returns the allowed value nearest to `value`: within the range, with at most `decimals` decimals, and never -0. */
-function toGrid(value: number, { low, high, decimals }: Omit<ParameterSpec, 'choices'>): number {
+function snapToGrid(value: number, { low, high, decimals }: Omit<ParameterSpec, 'choices'>): number {
   const scale = 10 ** decimals;
   const first = Math.ceil(low * scale - 1e-6);
   const last = Math.floor(high * scale + 1e-6);

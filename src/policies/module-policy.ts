@@ -93,11 +93,11 @@ export async function modulePolicies(
   const { name, file, create } = await loadModule(path, 'policy', 'policy.path');
   const { id, observationSpace, actionSpace, maxSteps } = environment;
   const userFamily = await create(options, 'policy.options', { id, observationSpace, actionSpace, maxSteps });
-  const wrong = (message: string) => new UserError({ file, message });
+  const moduleError = (message: string) => new UserError({ file, message });
   const { data, error } = familyShape.safeParse(userFamily);
   if (data === undefined) {
     const { path: place, message } = error.issues[0]!;
-    throw wrong(`${place.join('.')} of the policy created by ${basename(file)}: ${message}`);
+    throw moduleError(`${place.join('.')} of the policy created by ${basename(file)}: ${message}`);
   }
   const { description = '' } = data;
   const { build, initial } = userFamily as UserPolicyFamily;
@@ -108,7 +108,7 @@ export async function modulePolicies(
     ...(choices && { choices }),
     ...(names && { names }),
   };
-  const guarded = <T>(what: string, call: () => T): T => {
+  const runGuarded = <T>(what: string, call: () => T): T => {
     try {
       return call();
     } catch (error) {
@@ -119,17 +119,17 @@ export async function modulePolicies(
     parameters,
     description: { kind: 'module', name, text: description },
     build(vector) {
-      const policy = guarded('build', () => build.call(userFamily, vector));
-      if (typeof policy !== 'function') throw wrong('build must return a function');
+      const policy = runGuarded('build', () => build.call(userFamily, vector));
+      if (typeof policy !== 'function') throw moduleError('build must return a function');
       return (observation) => {
-        const action = guarded('the policy', () => policy(observation));
+        const action = runGuarded('the policy', () => policy(observation));
         if (isValidAction(action, actionSpace)) return action;
-        throw wrong(`the policy returned ${inspect(action)}, which is not an action of ${id}`);
+        throw moduleError(`the policy returned ${inspect(action)}, which is not an action of ${id}`);
       };
     },
     initial: (random) =>
       initial === undefined
         ? uniformVector(parameters, random)
-        : guarded('initial', () => initial.call(userFamily, random)),
+        : runGuarded('initial', () => initial.call(userFamily, random)),
   };
 }

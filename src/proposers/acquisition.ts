@@ -53,18 +53,18 @@ const [kept, neighbors] = [10, 40];
 /** Returns the unseen sample with the highest worth; a random point if all samples have been seen. */
 export function maximize(landscape: Landscape, random: RandomGenerator): ParameterVector {
   const { best, grid, spec } = landscape;
-  const anywhere = () => drawPoint(grid, spec.count, random);
+  const drawAnywhere = () => drawPoint(grid, spec.count, random);
   const moves = isTable(spec) ? tableMoves(landscape, random) : pointMoves(landscape, random);
   const drawn = [
-    ...Array.from({ length: everywhere }, anywhere),
-    ...best.flatMap((from) => moves.around.flatMap(({ count, move }) => times(count, () => move(from)))),
+    ...Array.from({ length: everywhere }, drawAnywhere),
+    ...best.flatMap((from) => moves.around.flatMap(({ count, move }) => repeat(count, () => move(from)))),
   ];
-  let found = highest(landscape, drawn, new Map());
+  let found = keepBest(landscape, drawn, new Map());
   for (const move of moves.finer) {
-    const near = found.flatMap(({ parameters }) => times(neighbors, () => move(parameters)));
-    found = highest(landscape, near, new Map(found.map((one) => [vectorKey(one.parameters), one])));
+    const near = found.flatMap(({ parameters }) => repeat(neighbors, () => move(parameters)));
+    found = keepBest(landscape, near, new Map(found.map((one) => [vectorKey(one.parameters), one])));
   }
-  return found[0]?.parameters ?? anywhere();
+  return found[0]?.parameters ?? drawAnywhere();
 }
 
 type PointMove = (from: ParameterVector) => ParameterVector;
@@ -117,7 +117,7 @@ interface ValuedPoint {
 }
 
 /** Adds the unseen points to the known ones and returns the `kept` best; earlier ones win ties. */
-function highest(
+function keepBest(
   { seen, acquisition }: Landscape,
   points: readonly ParameterVector[],
   known: Map<string, ValuedPoint>,
@@ -129,4 +129,4 @@ function highest(
   return [...known.values()].sort((a, b) => b.value - a.value).slice(0, kept);
 }
 
-const times = <T>(count: number, make: () => T): readonly T[] => Array.from({ length: count }, make);
+const repeat = <T>(count: number, make: () => T): readonly T[] => Array.from({ length: count }, make);

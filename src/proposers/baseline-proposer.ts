@@ -3,7 +3,7 @@ import { createGenerator, type RandomGenerator } from '../base/random/generator.
 import type { BaselineConfig } from '../config/baselines.js';
 import { ModelError } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
-import { asRepeat } from '../prompting/answer/failure.js';
+import { repeatFailure } from '../prompting/answer/failure.js';
 import type { CallRecord } from '../runs/calls.js';
 import type { Baseline } from './baseline.js';
 import { isStopped } from './call.js';
@@ -79,7 +79,7 @@ async function search(
   draw: (randoms: readonly RandomGenerator[]) => Promise<readonly ParameterVector[]>,
   isTuned = false,
 ): Promise<Proposals> {
-  const { siblings = [], caller, candidates, corrections, onCall, prompt, recorded, seed } = request;
+  const { siblings = [], caller, candidates, corrections, onCall, prompt, findRecorded, seed } = request;
   const accepted = [...siblings];
   const all = candidates.map(
     (candidate): SearchedCandidate => ({ candidate, calls: [], ...(isTuned && { tuned: true }) }),
@@ -95,8 +95,8 @@ async function search(
     const drawn = attempt === 0 ? await draw(randoms) : [];
     for (const [i, one] of openCandidates.entries()) {
       const parameters = drawn[i] ?? (await draw([randoms[i]!]))[0]!;
-      const known = recorded(one.candidate, attempt, prompt.messages);
-      const call = known ?? (await judge(request, one, attempt, parameters, accepted));
+      const known = findRecorded(one.candidate, attempt, prompt.messages);
+      const call = known ?? (await recordProposal(request, one, attempt, parameters, accepted));
       one.calls.push(call);
       if (known === undefined) {
         caller.ledger.record(call);
@@ -111,7 +111,7 @@ async function search(
 }
 
 /** Checks a proposal and returns its record. */
-async function judge(
+async function recordProposal(
   request: ProposalRequest,
   { candidate, tuned }: SearchedCandidate,
   attempt: number,
@@ -120,7 +120,9 @@ async function judge(
 ): Promise<CallRecord> {
   const { caller, check, iteration, member, programOf, prompt, purpose, seed } = request;
   const seen = seenByRequest(request, accepted)(parameters);
-  const failure = seen ? asRepeat(seen) : await check?.(parameters, accepted, tuned ? 'tuning' : 'baseline');
+  const failure = seen
+    ? repeatFailure(seen)
+    : await check?.(parameters, accepted, tuned ? 'tuning' : 'baseline');
   const program = programOf?.(parameters);
   return {
     iteration,

@@ -5,7 +5,7 @@ import type { ProgramLibrary } from '../policies/program/library.js';
 import { type ScoredParameters, vectorKey } from '../rollout/replay-buffer.js';
 
 /** The parameters to search, and the evaluations so far. */
-export interface Task {
+export interface SearchTask {
   readonly parameters: ParameterSpec;
   /** Present if policies are programs. */
   readonly programs?: { readonly library: ProgramLibrary; readonly environment: EnvironmentSpec } | undefined;
@@ -22,10 +22,10 @@ export interface Task {
 /** A search algorithm. */
 export interface Baseline {
   /** Must be a pure function, so a resumed run makes the same proposals as an uninterrupted one. */
-  propose(task: Task, random: RandomGenerator): ParameterVector | Promise<ParameterVector>;
+  propose(task: SearchTask, random: RandomGenerator): ParameterVector | Promise<ParameterVector>;
   /** Proposes all candidates of an iteration together; absent if the proposals are independent of each other. */
   readonly proposeGroup?: (
-    task: Task,
+    task: SearchTask,
     randoms: readonly RandomGenerator[],
   ) => Promise<readonly ParameterVector[]>;
 }
@@ -35,11 +35,11 @@ export interface Baseline {
  * warm-up or earlier entries changed.
  */
 export function foldHistory<S>(
-  start: (task: Task) => S,
+  start: (task: SearchTask) => S,
   add: (state: S, evaluated: ScoredParameters, index: number) => void,
-): (task: Task) => S {
+): (task: SearchTask) => S {
   let last:
-    | { readonly task: Task; readonly state: S; readonly foldedHistory: readonly ScoredParameters[] }
+    | { readonly task: SearchTask; readonly state: S; readonly foldedHistory: readonly ScoredParameters[] }
     | undefined;
   return (task) => {
     const continues =
@@ -54,7 +54,7 @@ export function foldHistory<S>(
 }
 
 /** Collects the keys of all evaluated points. */
-export const evaluatedKeys = (): ((task: Task) => ReadonlySet<string>) =>
+export const evaluatedKeys = (): ((task: SearchTask) => ReadonlySet<string>) =>
   foldHistory(
     () => new Set<string>(),
     (keys, { parameters }) => keys.add(vectorKey(parameters)),

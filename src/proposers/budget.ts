@@ -9,23 +9,23 @@ import { maxPromptTokens } from '../models/reply-faults.js';
 import type { PriceConfig } from '../models/settings.js';
 import {
   type CallRecord,
-  type Cap,
   faultsOf,
   type LimitKey,
   type LimitName,
+  type LimitUsage,
   type UsageTotals,
 } from '../runs/calls.js';
 import { noUsage, sumUsage, usageOfCall } from '../runs/usage.js';
 import { largest, smallest } from '../statistics/descriptive.js';
 
-export type Amounts = Readonly<Record<LimitKey, number>>;
+export type UsageAmounts = Readonly<Record<LimitKey, number>>;
 
-export const noSpend: Amounts = { evaluations: 0, calls: 0, tokens: 0, cost: 0, minutes: 0 };
+export const noSpend: UsageAmounts = { evaluations: 0, calls: 0, tokens: 0, cost: 0, minutes: 0 };
 
 const limitKeys = Object.keys(noSpend) as readonly LimitKey[];
 const callKeys = ['calls', 'tokens', 'cost'] as const;
 
-const sumAmounts = (amounts: readonly Amounts[]): Amounts => {
+const sumAmounts = (amounts: readonly UsageAmounts[]): UsageAmounts => {
   const sum = { ...noSpend };
   for (const one of amounts) for (const key of limitKeys) sum[key] += one[key];
   return sum;
@@ -33,8 +33,8 @@ const sumAmounts = (amounts: readonly Amounts[]): Amounts => {
 
 /** The usage of a run's calls: of those that have ended, and the worst case of those in flight. */
 export interface CallUsage {
-  readonly spent: Amounts;
-  readonly inFlight: Amounts;
+  readonly spent: UsageAmounts;
+  readonly inFlight: UsageAmounts;
 }
 
 /** One run's view of the limits that it shares with the other runs of a sweep. */
@@ -92,7 +92,7 @@ export interface Reservation {
 }
 
 /** Sums the usage of calls as it counts towards a run's limits. */
-export function spentBy(calls: Iterable<CallRecord>, models: RunUsageConfig): Amounts {
+export function spentBy(calls: Iterable<CallRecord>, models: RunUsageConfig): UsageAmounts {
   const ledger = new Ledger({ ...models, limits: {} });
   for (const call of calls) ledger.record(call);
   return ledger.spent;
@@ -116,7 +116,7 @@ export class Ledger implements CallUsage {
   readonly #models: RunUsageConfig;
   readonly #limits: LimitsConfig;
   readonly #shared: SharedBudget | undefined;
-  readonly #inFlight = new Set<{ worst: Amounts }>();
+  readonly #inFlight = new Set<{ worst: UsageAmounts }>();
   #longestCompletion = assumedCompletionTokens;
   /** The largest ratio of reported prompt tokens to `maxPromptTokens`; at least 1. */
   #promptFactor = 1;
@@ -141,18 +141,18 @@ export class Ledger implements CallUsage {
     return this.#totals;
   }
 
-  get spent(): Amounts {
+  get spent(): UsageAmounts {
     return this.#spent;
   }
 
-  get inFlight(): Amounts {
+  get inFlight(): UsageAmounts {
     return sumAmounts([...this.#inFlight].map(({ worst }) => worst));
   }
 
   /** Computes the cost of one call, including unreported tokens (estimated); undefined if there is no price. */
   cost(usage: Usage, purpose?: string): number | undefined {
     const model = this.#for(purpose);
-    return model.price && usedTokens(model, usage).cost;
+    return model.price && usedAmounts(model, usage).cost;
   }
 
   /**
@@ -168,8 +168,12 @@ export class Ledger implements CallUsage {
     this.#longestCompletion = Math.max(this.#longestCompletion, completionTokens);
     const lostKinds = faultsOf(call).filter((kind) => mayBePaid(kind as ModelErrorKind));
     const length = maxTokens * (call.choices ?? 1);
-    const worst = () => this.#worst(model, { prompt: this.#promptTokens(call.messages), choices: 1, length });
-    const used = sumAmounts([usedTokens(model, usage), ...lostKinds.map(() => ({ ...worst(), calls: 0 }))]);
+    const worstCase = () =>
+      this.#worst(model, { prompt: this.#promptTokens(call.messages), choices: 1, length });
+    const used = sumAmounts([
+      usedAmounts(model, usage),
+      ...lostKinds.map(() => ({ ...worstCase(), calls: 0 })),
+    ]);
     this.#spent = sumAmounts([this.#spent, used]);
     const unreported = used.tokens - promptTokens - completionTokens;
     this.#totals = sumUsage([this.#totals, usageOfCall(call, unreported, model.price !== undefined)]);
@@ -186,16 +190,18 @@ export class Ledger implements CallUsage {
     const { choices, among = 1, messages } = request;
     const isLengthLimited = model.usesTokens && this.#budgets.some(limitsLength);
     const promptTokens = isLengthLimited ? this.#promptTokens(messages) : 0;
-    const worst = (length: number) => this.#worst(model, { prompt: promptTokens, choices, length });
-    const all = (length: number) => sumAmounts(Array.from({ length: among }, () => worst(length)));
+    const worstCase = (length: number) => this.#worst(model, { prompt: promptTokens, choices, length });
+    const totalWorst = (length: number) => sumAmounts(Array.from({ length: among }, () => worstCase(length)));
     const expected = model.maxTokens ?? Math.min(2 * this.#longestCompletion, maxCompletionTokens);
-    const limit = this.#exceededBy(all(expected));
+    const limit = this.#exceededBy(totalWorst(expected));
     // If not all of them fit, this one still may.
-    const limitAlone = limit === undefined ? undefined : this.#exceededBy(worst(expected));
+    const limitAlone = limit === undefined ? undefined : this.#exceededBy(worstCase(expected));
     if (limitAlone !== undefined) return limitAlone;
     const isOpen = isLengthLimited && model.maxTokens === undefined;
-    const length = isOpen ? this.#longestFor(limit === undefined ? all : worst, expected) : expected;
-    const pending = { worst: worst(length) };
+    const length = isOpen
+      ? this.#longestFor(limit === undefined ? totalWorst : worstCase, expected)
+      : expected;
+    const pending = { worst: worstCase(length) };
     this.#inFlight.add(pending);
     // A retry doesn't count as another call.
     const retryWorst = {
@@ -223,10 +229,10 @@ export class Ledger implements CallUsage {
    * Returns how much of each limit has been used.
    * @param used evaluations of the run, and its active time in milliseconds
    */
-  caps({ evaluations, ms }: { readonly evaluations: number; readonly ms: number }): readonly Cap[] {
+  caps({ evaluations, ms }: { readonly evaluations: number; readonly ms: number }): readonly LimitUsage[] {
     const own = { ...this.spent, evaluations, minutes: ms / 60_000 };
     const others = this.#shared?.others().map(({ spent }) => spent) ?? [];
-    const capsOf = (limits: LimitsConfig, used: Amounts, name: (key: LimitKey) => LimitName) =>
+    const capsOf = (limits: LimitsConfig, used: UsageAmounts, name: (key: LimitKey) => LimitName) =>
       limitKeys.flatMap((key) => {
         const cap = limits[key];
         return cap === undefined ? [] : [{ limit: name(key), used: used[key], cap }];
@@ -250,7 +256,7 @@ export class Ledger implements CallUsage {
   #worst(
     model: UsageConfig,
     { choices, length, prompt }: Readonly<Record<'choices' | 'length' | 'prompt', number>>,
-  ): Amounts {
+  ): UsageAmounts {
     if (!model.usesTokens) return { ...noSpend, calls: choices };
     const [promptTokens, completionTokens] = [choices * prompt, choices * length];
     // Cached tokens may cost more than uncached ones.
@@ -262,15 +268,15 @@ export class Ledger implements CallUsage {
   /** The run's limits and those of its sweep, with the usage of calls that have ended or are in flight. */
   get #budgets(): readonly Budget[] {
     const shared = this.#shared;
-    const usage = (runs: readonly CallUsage[]) =>
+    const usageOf = (runs: readonly CallUsage[]) =>
       sumAmounts(runs.flatMap(({ spent, inFlight }) => [spent, inFlight]));
-    const own = { limits: this.#limits, used: usage([this]), name: (key: LimitKey) => key };
+    const own = { limits: this.#limits, used: usageOf([this]), name: (key: LimitKey) => key };
     if (shared === undefined) return [own];
-    return [own, { limits: shared.limits, used: usage([this, ...shared.others()]), name: sweepLimit }];
+    return [own, { limits: shared.limits, used: usageOf([this, ...shared.others()]), name: sweepLimit }];
   }
 
   /** Returns the first limit on calls that this additional usage would exceed, if any. */
-  #exceededBy(more: Amounts): LimitName | undefined {
+  #exceededBy(more: UsageAmounts): LimitName | undefined {
     for (const { limits, name, used } of this.#budgets) {
       const key = callKeys.find((one) => used[one] + more[one] > (limits[one] ?? Number.POSITIVE_INFINITY));
       if (key !== undefined) return name(key);
@@ -279,7 +285,7 @@ export class Ledger implements CallUsage {
   }
 
   /** Returns the maximum length of a completion within the limits, in tokens, from `fewest` to `maxCompletionTokens`. */
-  #longestFor(worst: (length: number) => Amounts, fewest: number): number {
+  #longestFor(worst: (length: number) => UsageAmounts, fewest: number): number {
     const [none, one] = [worst(0), worst(1)];
     const maxLengths = this.#budgets.flatMap(({ limits, used }) =>
       callKeys
@@ -292,7 +298,7 @@ export class Ledger implements CallUsage {
 
 interface Budget {
   readonly limits: LimitsConfig;
-  readonly used: Amounts;
+  readonly used: UsageAmounts;
   readonly name: (key: LimitKey) => LimitName;
 }
 
@@ -306,7 +312,7 @@ function costOf({ price }: UsageConfig, prompt: number, cached: number, completi
 }
 
 /** Computes the tokens and cost of a completion, estimated if the provider reported none. */
-function usedTokens(model: UsageConfig, { unreported, ...usage }: Usage): Amounts {
+function usedAmounts(model: UsageConfig, { unreported, ...usage }: Usage): UsageAmounts {
   const promptTokens = (usage.promptTokens ?? 0) + (unreported?.promptTokens ?? 0);
   const completionTokens = (usage.completionTokens ?? 0) + (unreported?.completionTokens ?? 0);
   const cost = costOf(model, promptTokens, usage.cachedTokens ?? 0, completionTokens);

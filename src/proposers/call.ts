@@ -1,7 +1,7 @@
 /** Makes one call to a language model, within the limits; writes it to disk before sending it. */
 import {
   type AnswerGrammar,
-  type Attempts,
+  type AttemptHooks,
   type ChatMessage,
   type Completion,
   type FailedCall,
@@ -30,7 +30,7 @@ export interface CallContext {
   /** Follows a local model while it reads the prompt. */
   readonly onRead?: OnRead | undefined;
   /** Called for each failed attempt, failed call, and fault in a reply. */
-  readonly onFault?: Attempts['onFault'];
+  readonly onFault?: AttemptHooks['onFault'];
   /** Writes a request to disk before it is sent; absent if calls are free. */
   readonly send?: ((call: CallRecord) => Promise<SentRequest>) | undefined;
 }
@@ -52,7 +52,7 @@ export interface CallRequest {
 }
 
 /** Reads a reply and returns its outcome; synchronous, so that no crash can lose a reply that has arrived. */
-export type ReadReply = (completion: Completion, candidate: number) => CallRecord['outcome'];
+export type ReplyReader = (completion: Completion, candidate: number) => CallRecord['outcome'];
 
 /** `stopped`: a stop request or a time limit came before the request was sent. */
 export type CallResult =
@@ -72,7 +72,7 @@ export async function callModel(
   model: LanguageModel,
   request: CallRequest,
   caller: CallContext,
-  read: ReadReply,
+  read: ReplyReader,
 ): Promise<CallResult> {
   const { ledger, onFault, onRead, onWait, signal } = caller;
   const { attempt, candidates, choices, grammar, iteration, messages, purpose, sampling } = request;
@@ -83,12 +83,12 @@ export async function callModel(
   const now = () => caller.now().toISOString();
   try {
     const failedTries: ModelErrorKind[] = [];
-    const lost = (time: string) =>
+    const lostRecord = (time: string) =>
       recordOf(request, 0, time, {
         outcome: { ...lostCall, retries: failedTries.length, failedTries: [...failedTries] },
       });
     const startTime = now();
-    const sent = await caller.send?.(lost(startTime));
+    const sent = await caller.send?.(lostRecord(startTime));
     const calls = await model
       .generate(messages, {
         seeds: candidates.map(({ seed }) => seed),
@@ -106,7 +106,7 @@ export async function callModel(
             const mayRetry = reservation.mayTryAgain(kind);
             if (mayRetry && mayBePaid(kind)) {
               failedTries.push(kind);
-              sent?.retried(lost(startTime));
+              sent?.retried(lostRecord(startTime));
             }
             return mayRetry;
           },

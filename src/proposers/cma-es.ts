@@ -7,7 +7,7 @@ import { createGenerator } from '../base/random/generator.js';
 import type { CmaEsConfig } from '../config/baselines.js';
 import { type ScoredParameters, vectorKey } from '../rollout/replay-buffer.js';
 import { largest, sum } from '../statistics/descriptive.js';
-import { type Baseline, foldHistory, sampleUnseen, type Task } from './baseline.js';
+import { type Baseline, foldHistory, type SearchTask, sampleUnseen } from './baseline.js';
 import { type Covariance, createDiagonalCovariance, createFullCovariance } from './covariance.js';
 import { createValueGrid, drawPoint, type ValueGrid } from './moves.js';
 
@@ -46,7 +46,7 @@ interface Distribution {
 }
 
 interface SearchState {
-  readonly task: Task;
+  readonly task: SearchTask;
   /** Initial standard deviation. */
   readonly sigma: number;
   readonly grid: ValueGrid;
@@ -105,7 +105,7 @@ export function createCmaEs(config: CmaEsConfig, candidates = 1): Baseline {
 /** Defaults, tuned as described in docs/results/tasks.md; `share` is sigma as a share of the range. */
 const tuningDefaults = { share: 1 / 3, population: 6 } as const;
 
-function startSearch(task: Task, config: CmaEsConfig, candidates: number): SearchState {
+function startSearch(task: SearchTask, config: CmaEsConfig, candidates: number): SearchState {
   const { count, low, high } = task.parameters;
   const sigma = config.sigma ?? tuningDefaults.share * (high - low);
   const population = candidates * Math.ceil((config.population ?? tuningDefaults.population) / candidates);

@@ -3,7 +3,7 @@ import type { Baseline } from './baseline.js';
 import { createCmaEs } from './cma-es.js';
 import { createGp } from './gp.js';
 import { createHillClimb, createMix, createRandomSearch } from './local-search.js';
-import { createGenetic } from './programs.js';
+import { createGeneticSearch } from './programs.js';
 
 /** @param candidates number of proposals per iteration */
 export function createBaseline(config: BaselineConfig, candidates?: number): Baseline {
@@ -19,6 +19,6 @@ export function createBaseline(config: BaselineConfig, candidates?: number): Bas
     case 'gp':
       return createGp();
     case 'genetic':
-      return createGenetic(config);
+      return createGeneticSearch(config);
   }
 }

@@ -8,7 +8,7 @@ import { type Wait, waitOnClock } from '../models/hosted/retry.js';
 import type { LanguageModel } from '../models/language-model.js';
 import { createLocalModel } from '../models/local/process/local-model.js';
 import { type LocalConfig, modelDirectory } from '../models/local/settings.js';
-import { type Cassette, createReplayed } from '../models/replayed.js';
+import { type Cassette, createReplayedModel } from '../models/replayed.js';
 import { moduleModel } from '../models/user-model.js';
 
 /**
@@ -32,9 +32,9 @@ export function createModel(
     case 'local':
       return createLocal(config);
     case 'replayed':
-      return createReplayed(config, cassette!);
+      return createReplayedModel(config, cassette!);
     case 'custom':
-      throw notAtHand(config.id);
+      throw customModelError(config.id);
     default:
       throw new Error(`${config.provider} isn't a language model`);
   }
@@ -51,7 +51,7 @@ export const withMemberField = <T>(field: string, open: () => T | Promise<T>): P
   mapThrownProblems(open, (problem) => withFieldPrefix(problem, field));
 
 /** Creates the error for a run whose model was an object passed in by the calling program. */
-function notAtHand(id: string): UserError {
+function customModelError(id: string): UserError {
   return new UserError({
     field: 'model',
     message:

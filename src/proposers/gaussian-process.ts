@@ -45,7 +45,7 @@ export const priorOf = (dimensions: number, noisy: boolean): Prior => ({
 /** Log length scales (one shared, or one per dimension), then the log noise variance η relative to the amplitude. */
 export type Hyperparameters = Float64Array;
 
-export interface Likelihood {
+export interface ObjectiveValue {
   /** The objective to minimise: the negative log posterior density, up to a constant. */
   readonly value: number;
   /** Gradient with respect to the hyperparameters. */
@@ -53,7 +53,7 @@ export interface Likelihood {
 }
 
 /** One term of Σ((xᵢ − x′ᵢ)/ℓᵢ)² before scaling: (xᵢ − x′ᵢ)², or 0 or 1 for `equality`. */
-const squared = (a: Float64Array, b: Float64Array, i: number, metric: Metric) =>
+const squaredDifference = (a: Float64Array, b: Float64Array, i: number, metric: Metric) =>
   metric === 'distance' ? (a[i]! - b[i]!) ** 2 : Number(a[i] !== b[i]);
 
 /** Returns 1/ℓᵢ² for each coordinate. */
@@ -67,7 +67,7 @@ function precisions(hyperparameters: Hyperparameters, dimensions: number): Float
 /** Returns the argument of the Matérn 5/2 kernel: √5 times the scaled distance. */
 function scaledDistance(a: Float64Array, b: Float64Array, weights: Float64Array, metric: Metric): number {
   let sum = 0;
-  for (let i = 0; i < weights.length; i++) sum += weights[i]! * squared(a, b, i, metric);
+  for (let i = 0; i < weights.length; i++) sum += weights[i]! * squaredDifference(a, b, i, metric);
   return Math.sqrt(5 * sum);
 }
 
@@ -113,7 +113,7 @@ export function negativeLogPosterior(
   observations: Observations,
   hyperparameters: Hyperparameters,
   prior: Prior,
-): Likelihood {
+): ObjectiveValue {
   const { rows, metric } = observations;
   const n = rows.length;
   const gradient = new Float64Array(hyperparameters.length);
@@ -134,7 +134,8 @@ export function negativeLogPosterior(
       const pull = precision[a * n + b]! - (alpha[a]! * alpha[b]!) / amplitude;
       const pairFactor = pull * (5 / 3) * (1 + c) * Math.exp(-c);
       for (let i = 0; i < weights.length; i++)
-        gradient[last === 1 ? 0 : i]! += pairFactor * weights[i]! * squared(rows[a]!, rows[b]!, i, metric);
+        gradient[last === 1 ? 0 : i]! +=
+          pairFactor * weights[i]! * squaredDifference(rows[a]!, rows[b]!, i, metric);
     }
   }
   for (const [i, given] of hyperparameters.entries()) {

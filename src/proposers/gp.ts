@@ -8,7 +8,7 @@ import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import { type ScoredParameters, vectorKey } from '../rollout/replay-buffer.js';
 import { mean, standardDeviation } from '../statistics/descriptive.js';
 import { logExpectedImprovement, logMean, maximize } from './acquisition.js';
-import type { Baseline, Task } from './baseline.js';
+import type { Baseline, SearchTask } from './baseline.js';
 import {
   type Hyperparameters,
   negativeLogPosterior,
@@ -36,9 +36,9 @@ const thinning = { above: 200, best: 100, latest: 50 } as const;
  * rotated problems better.
  */
 export function createGp(): Baseline {
-  const believed = createBelief();
-  const proposeGroup = async (task: Task, randoms: readonly RandomGenerator[]) =>
-    chooseAll(task, await believed(task), randoms);
+  const fitPosteriors = createPosteriorFitter();
+  const proposeGroup = async (task: SearchTask, randoms: readonly RandomGenerator[]) =>
+    chooseAll(task, await fitPosteriors(task), randoms);
   return {
     propose: async (task, random) => (await proposeGroup(task, [random]))[0]!,
     proposeGroup,
@@ -46,9 +46,9 @@ export function createGp(): Baseline {
 }
 
 /** Creates a function that fits processes to returns; none if all returns are equal or were equal at the last fit. */
-function createBelief(): (task: Task) => Promise<readonly Posterior[]> {
+function createPosteriorFitter(): (task: SearchTask) => Promise<readonly Posterior[]> {
   let last: { readonly key: string; readonly fits: readonly Hyperparameters[] } | undefined;
-  const fitOf = async (task: Task, count: number) => {
+  const cachedFits = async (task: SearchTask, count: number) => {
     const shown = thinOut(task.history.slice(0, count));
     const key = JSON.stringify([task.parameters, shown]);
     if (last?.key !== key) last = { key, fits: await fitProcesses(task, shown) };
@@ -59,7 +59,7 @@ function createBelief(): (task: Task) => Promise<readonly Posterior[]> {
     const sinceFit = (history.length - warmup) % (history.length > thinning.above ? refitSeldom : refitEvery);
     const shown = thinOut(history);
     if (isFlat(shown)) return [];
-    const fits = await fitOf(task, history.length - sinceFit);
+    const fits = await cachedFits(task, history.length - sinceFit);
     const observations = observationsOf(task, shown);
     return fits.map((hyperparameters) => posteriorOf(observations, hyperparameters));
   };
@@ -81,7 +81,7 @@ function thinOut(history: readonly ScoredParameters[]): readonly ScoredParameter
 
 /** Fits a process with a shared length scale and, with few parameters and enough points, one with a scale for each. */
 async function fitProcesses(
-  task: Task,
+  task: SearchTask,
   shown: readonly ScoredParameters[],
 ): Promise<readonly Hyperparameters[]> {
   // All returns may still have been equal when the last fit was due.
@@ -108,7 +108,7 @@ async function fitProcesses(
 
 /** Chooses each point of a group as if the earlier ones had returned their expected results. */
 function chooseAll(
-  task: Task,
+  task: SearchTask,
   believed: readonly Posterior[],
   randoms: readonly RandomGenerator[],
 ): readonly ParameterVector[] {
@@ -116,25 +116,25 @@ function chooseAll(
   const grid = createValueGrid(spec);
   const seen = new Set(history.map(({ parameters }) => vectorKey(parameters)));
   let posteriors = believed;
-  const worthAlone = noisy
+  const estimate = noisy
     ? ({ parameters }: ScoredParameters) =>
-        mean(believed.map((one) => one.predict(scalePoints(parameters, spec)).mean))
+        mean(believed.map((one) => one.predict(scalePoint(parameters, spec)).mean))
     : ({ score }: ScoredParameters) => score;
-  const best = bestPoints(history, worthAlone);
+  const best = bestPoints(history, estimate);
   return randoms.map((random) => {
-    const worth = worthOf(posteriors, spec);
-    const parameters = maximize({ spec, grid, best, seen, acquisition: worth }, random);
+    const improvement = improvementOf(posteriors, spec);
+    const parameters = maximize({ spec, grid, best, seen, acquisition: improvement }, random);
     seen.add(vectorKey(parameters));
-    posteriors = posteriors.map((one) => one.withBelief(scalePoints(parameters, spec)));
+    posteriors = posteriors.map((one) => one.withBelief(scalePoint(parameters, spec)));
     return parameters;
   });
 }
 
 /** Creates a function for the log of the mean expected improvement over the processes; 0 if there are none. */
-function worthOf(processes: readonly Posterior[], spec: ParameterSpec) {
+function improvementOf(processes: readonly Posterior[], spec: ParameterSpec) {
   if (processes.length === 0) return () => 0;
   return (parameters: ParameterVector) => {
-    const point = scalePoints(parameters, spec);
+    const point = scalePoint(parameters, spec);
     return logMean(
       processes.map((one) => {
         const { mean: expected, variance } = one.predict(point);
@@ -147,27 +147,27 @@ function worthOf(processes: readonly Posterior[], spec: ParameterSpec) {
 /** Finds the `bestCount` best distinct points; the newest wins ties. */
 function bestPoints(
   history: readonly ScoredParameters[],
-  worthAlone: (evaluated: ScoredParameters) => number,
+  estimate: (evaluated: ScoredParameters) => number,
 ): readonly ParameterVector[] {
   const points = new Map<string, { readonly parameters: ParameterVector; readonly value: number }>();
   for (const evaluated of history.toReversed()) {
     const key = vectorKey(evaluated.parameters);
-    if (!points.has(key)) points.set(key, { parameters: evaluated.parameters, value: worthAlone(evaluated) });
+    if (!points.has(key)) points.set(key, { parameters: evaluated.parameters, value: estimate(evaluated) });
   }
   const ranked = [...points.values()].sort((a, b) => b.value - a.value);
   return ranked.slice(0, bestCount).map(({ parameters }) => parameters);
 }
 
 /** Returns the points scaled to [−1, 1] (unscaled for tables), and the normal scores of their returns. */
-function observationsOf({ parameters: spec }: Task, shown: readonly ScoredParameters[]): Observations {
+function observationsOf({ parameters: spec }: SearchTask, shown: readonly ScoredParameters[]): Observations {
   return {
-    rows: shown.map(({ parameters }) => scalePoints(parameters, spec)),
+    rows: shown.map(({ parameters }) => scalePoint(parameters, spec)),
     targets: normalScores(shown.map(({ score }) => score)),
     metric: isTable(spec) ? 'equality' : 'distance',
   };
 }
 
-function scalePoints(parameters: ParameterVector, spec: ParameterSpec): Float64Array {
+function scalePoint(parameters: ParameterVector, spec: ParameterSpec): Float64Array {
   const { low, high } = spec;
   if (isTable(spec)) return Float64Array.from(parameters);
   return Float64Array.from(parameters, (value) => (2 * value - low - high) / (high - low));

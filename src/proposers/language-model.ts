@@ -120,7 +120,7 @@ async function askForOne(
     if (state.request.candidates.length === 1) log(state, call);
     if (outcome.kind === 'rejected') {
       if (isNew) state.rejected++;
-      correct(state, one, outcome.failure);
+      appendCorrection(state, one, outcome.failure);
     } else state.stopReason ??= finalError(call, state.isReached);
     // The provider would refuse the same prompt again.
     if (outcome.kind === 'error' && (outcome.error === 'content-filter' || outcome.error === 'too-long'))
@@ -137,28 +137,28 @@ async function nextCall(
 ): Promise<CallRecord | undefined> {
   const { loggedCalls, unjudgedCalls, request } = state;
   const { attempt, candidate, messages } = one;
-  const known = request.recorded(candidate, attempt, messages);
+  const known = request.findRecorded(candidate, attempt, messages);
   if (known !== undefined) {
     // Its process may have ended before the proposal was checked.
-    const call = known.outcome.kind === 'accepted' ? await judge(request, known, siblings) : known;
+    const call = known.outcome.kind === 'accepted' ? await judgeCall(request, known, siblings) : known;
     loggedCalls.add(call);
     return call;
   }
   const arrivedCall = unjudgedCalls.get(candidate);
   unjudgedCalls.delete(candidate);
-  if (arrivedCall !== undefined) return judge(request, arrivedCall, siblings);
-  const [call] = await requestFor(state, [one], among);
-  return call && judge(request, call, siblings);
+  if (arrivedCall !== undefined) return judgeCall(request, arrivedCall, siblings);
+  const [call] = await sendRequest(state, [one], among);
+  return call && judgeCall(request, call, siblings);
 }
 
 /** Sends one request for all candidates if the model supports it; those without a reply are requested separately. */
 async function askTogether(state: AskingState, all: readonly Conversation[]): Promise<void> {
   const { model, unjudgedCalls, request } = state;
   const openConversations = all.filter(
-    ({ candidate, messages }) => !request.recorded(candidate, 0, messages),
+    ({ candidate, messages }) => !request.findRecorded(candidate, 0, messages),
   );
   if (!model.givesSeveral || openConversations.length < 2) return;
-  for (const call of await requestFor(state, openConversations)) unjudgedCalls.set(call.candidate, call);
+  for (const call of await sendRequest(state, openConversations)) unjudgedCalls.set(call.candidate, call);
   const [failed] = unjudgedCalls.values();
   const failure = failed && finalError(failed, state.isReached);
   if (failure === undefined) return;
@@ -166,7 +166,7 @@ async function askTogether(state: AskingState, all: readonly Conversation[]): Pr
   openConversations[0]!.calls.push(failed!);
 }
 
-async function requestFor(
+async function sendRequest(
   state: AskingState,
   conversations: readonly Conversation[],
   among?: number,
@@ -216,7 +216,7 @@ function outcomeOf(
 }
 
 /** Reads a call's reply, and checks the proposal. If the process ends before the check, the resumed run repeats it. */
-async function judge(
+async function judgeCall(
   request: ProposalRequest,
   call: CallRecord,
   siblings: readonly ParameterVector[],
@@ -236,18 +236,18 @@ async function correctRepeat(
 ): Promise<void> {
   const last = one.calls.at(-1);
   if (one.parameters === undefined || last === undefined) return;
-  const call = await judge(state.request, last, accepted);
+  const call = await judgeCall(state.request, last, accepted);
   if (state.loggedCalls.has(last)) state.loggedCalls.add(call);
   one.calls.splice(-1, 1, call);
   one.parameters = call.outcome.kind === 'accepted' ? call.outcome.parameters : undefined;
   if (call.outcome.kind !== 'rejected') return;
-  correct(state, one, call.outcome.failure);
+  appendCorrection(state, one, call.outcome.failure);
   one.attempt++;
   await askForOne(state, one, accepted);
 }
 
 /** Appends an unusable reply, and a message that explains what is wrong with it. */
-function correct({ request }: AskingState, one: Conversation, failure: ParseFailure): void {
+function appendCorrection({ request }: AskingState, one: Conversation, failure: ParseFailure): void {
   const text = one.calls.at(-1)?.completion?.text;
   const isRepeat = failure.kind === 'repeated' || failure.kind === 'echo';
   one.sampling = isRepeat ? request.afterRepeat?.(one.attempt + 1) : undefined;

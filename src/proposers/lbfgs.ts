@@ -14,21 +14,21 @@ const [sufficientDecrease, sufficientFlattening] = [1e-3, 0.9];
 /** Maximum number of evaluations per line search. */
 const maxTries = 20;
 
-type Evaluate = (x: Float64Array) => Promise<Omit<Point, 'x'>>;
+type Objective = (x: Float64Array) => Promise<Omit<Point, 'x'>>;
 interface StepPair {
   readonly step: Float64Array;
   readonly gradientChange: Float64Array;
 }
 
 /** @returns the final point, after at most `iterations` steps */
-export async function minimize(evaluate: Evaluate, start: Float64Array, iterations: number): Promise<Point> {
+export async function minimize(evaluate: Objective, start: Float64Array, iterations: number): Promise<Point> {
   let point: Point = { x: start, ...(await evaluate(start)) };
   const pairs: StepPair[] = [];
   for (let i = 0; i < iterations; i++) {
     const size = Math.sqrt(dot(point.gradient, point.gradient));
     if (size < 1e-10) break;
     const direction = searchDirection(point.gradient, pairs);
-    const next = await searchLine(evaluate, point, direction, pairs.length === 0 ? Math.min(1, 1 / size) : 1);
+    const next = await lineSearch(evaluate, point, direction, pairs.length === 0 ? Math.min(1, 1 / size) : 1);
     if (next === undefined) break;
     const pair = { step: axpy(next.x, -1, point.x), gradientChange: axpy(next.gradient, -1, point.gradient) };
     // Only pairs with positive curvature keep the approximate Hessian positive definite.
@@ -61,8 +61,8 @@ function searchDirection(slope: Float64Array, pairs: readonly StepPair[]): Float
 }
 
 /** Finds a step that satisfies the Wolfe conditions or, failing that, lowers the function; undefined if none does. */
-async function searchLine(
-  evaluate: Evaluate,
+async function lineSearch(
+  evaluate: Objective,
   { x, value, gradient }: Point,
   direction: Float64Array,
   first: number,

@@ -2,7 +2,7 @@ import type { RandomGenerator } from '../base/random/generator.js';
 import type { HillClimbConfig } from '../config/baselines.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { type ScoredParameters, vectorKey } from '../rollout/replay-buffer.js';
-import { type Baseline, evaluatedKeys, foldHistory, sampleUnseen, type Task } from './baseline.js';
+import { type Baseline, evaluatedKeys, foldHistory, type SearchTask, sampleUnseen } from './baseline.js';
 import { createValueGrid, drawPoint, isTable, mutate } from './moves.js';
 import { programBaseline, randomProgramSearch } from './programs.js';
 
@@ -11,21 +11,21 @@ const hillStep = 1 / 6;
 
 /** Draws parameters uniformly; for programs, draws random programs. */
 export function createRandomSearch(): Baseline {
-  const evaluated = evaluatedKeys();
+  const seenKeys = evaluatedKeys();
   const programs = programBaseline(randomProgramSearch);
   return {
     propose(task, random) {
       if (task.programs !== undefined) return programs.propose(task, random);
       const grid = createValueGrid(task.parameters);
       const draw = () => drawPoint(grid, task.parameters.count, random);
-      return sampleUnseen(evaluated(task), draw, draw);
+      return sampleUnseen(seenKeys(task), draw, draw);
     },
   };
 }
 
 /** Takes Gaussian steps from the best point so far (the newest if tied); for tables, redraws entries. */
 export function createHillClimb(config: HillClimbConfig): Baseline {
-  const climb = climbFold();
+  const climb = createClimbState();
   return {
     propose(task, random) {
       const { seen, best } = climb(task);
@@ -40,7 +40,7 @@ export function createHillClimb(config: HillClimbConfig): Baseline {
 }
 
 /** Collects the keys of evaluated points, and finds the best point; the newest wins ties. */
-const climbFold = () =>
+const createClimbState = () =>
   foldHistory(
     () => ({ seen: new Set<string>(), best: undefined as ScoredParameters | undefined }),
     (state, evaluated) => {
@@ -58,7 +58,7 @@ const cornerProbability = 0.35;
  * of the range and the whole range. Tables change as in hill climbing.
  */
 export function createMix(): Baseline {
-  const climb = climbFold();
+  const climb = createClimbState();
   return {
     propose(task, random) {
       const { seen, best } = climb(task);
@@ -86,18 +86,18 @@ export function createMix(): Baseline {
  */
 function proposeFrom(
   from: ScoredParameters | undefined,
-  { parameters: spec }: Task,
+  { parameters: spec }: SearchTask,
   seen: ReadonlySet<string>,
   random: RandomGenerator,
   stepOf: (widening: number) => { readonly deviation: number; readonly extra: number },
 ): ParameterVector {
   const grid = createValueGrid(spec);
-  const anywhere = () => drawPoint(grid, spec.count, random);
-  if (from === undefined) return anywhere();
-  const near = (widening: number) => {
+  const drawAnywhere = () => drawPoint(grid, spec.count, random);
+  if (from === undefined) return drawAnywhere();
+  const drawNear = (widening: number) => {
     const { deviation, extra } = stepOf(widening);
     if (isTable(spec)) return mutate(from.parameters, grid, extra, random);
     return from.parameters.map((value) => grid.value(grid.index(value + deviation * random.normal())));
   };
-  return sampleUnseen(seen, near, anywhere);
+  return sampleUnseen(seen, drawNear, drawAnywhere);
 }

@@ -51,15 +51,15 @@ export const geneticProgramSearch =
     const ranked = history
       .toSorted((a, b) => b.score - a.score || a.source.length - b.source.length)
       .slice(0, population);
-    const parent = () => {
+    const selectParent = () => {
       const drawn = Array.from({ length: tournament }, () => random.integers(0, ranked.length));
       return ranked[smallest(drawn)]!.source;
     };
     return firstUnknown(isKnown, () => {
       const child =
         random.random() < crossoverShare
-          ? crossover(parent(), parent(), environment, random)
-          : mutate(parent(), environment, random);
+          ? crossover(selectParent(), selectParent(), environment, random)
+          : mutate(selectParent(), environment, random);
       return child ?? randomProgram(environment, random);
     });
   };
@@ -73,11 +73,11 @@ function firstUnknown(isKnown: ProgramTask['isKnown'], draw: () => string): stri
 
 /** Wraps a search over programs as a baseline that proposes their parameters. */
 export function programBaseline(search: ProgramSearch): Baseline {
-  const evaluated = evaluatedKeys();
+  const seenKeys = evaluatedKeys();
   return {
     propose(task, random) {
       const { environment, library } = task.programs!;
-      const seen = evaluated(task);
+      const seen = seenKeys(task);
       const history = task.history.map(({ parameters, score }) => ({
         source: library.program(parameters).source,
         score,
@@ -88,5 +88,5 @@ export function programBaseline(search: ProgramSearch): Baseline {
   };
 }
 
-export const createGenetic = (config: GeneticConfig): Baseline =>
+export const createGeneticSearch = (config: GeneticConfig): Baseline =>
   programBaseline(geneticProgramSearch(config));

@@ -1,10 +1,10 @@
 import type { AnswerGrammar, ChatMessage, LanguageModel, SamplingChoice } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
-import type { ParseContext, ParseFailure, ParseResult, SeenParameters } from '../prompting/answer/failure.js';
+import type { EarlierUse, ParseContext, ParseFailure, ParseResult } from '../prompting/answer/failure.js';
 import { type BufferEntry, vectorKey } from '../rollout/replay-buffer.js';
 import type { CallRecord, ShownEvaluations } from '../runs/calls.js';
 import type { StopReason } from '../runs/events.js';
-import type { Task } from './baseline.js';
+import type { SearchTask } from './baseline.js';
 import type { CallContext } from './call.js';
 
 /** Proposes parameters: a language model, a baseline, or a combination of these. */
@@ -43,7 +43,7 @@ export interface ProposalRequest {
   /** Maximum number of further attempts per candidate. */
   readonly corrections: number;
   readonly seed: (candidate: number, attempt: number) => number;
-  readonly task: Task;
+  readonly task: SearchTask;
   readonly prompt: Prompt;
   /** Purpose of the calls, if they aren't for proposals. */
   readonly purpose?: string;
@@ -54,7 +54,7 @@ export interface ProposalRequest {
   /** Proposals of this iteration that come from other proposers. */
   readonly siblings?: readonly ParameterVector[];
   /** Finds an earlier use of the same parameters. */
-  readonly seen: (parameters: ParameterVector) => SeenParameters | undefined;
+  readonly seen: (parameters: ParameterVector) => EarlierUse | undefined;
   /** Returns the reason why new parameters can't be evaluated, if there is one. */
   readonly check?: RepeatCheck | undefined;
   readonly read: (reply: string, context: ParseContext) => ParseResult;
@@ -67,7 +67,7 @@ export interface ProposalRequest {
   readonly concurrency: number;
   readonly caller: CallContext;
   /** Finds a call that an earlier process recorded for this iteration. */
-  readonly recorded: (
+  readonly findRecorded: (
     candidate: number,
     attempt: number,
     messages: readonly ChatMessage[],
@@ -81,13 +81,13 @@ export interface ProposalRequest {
 }
 
 /** Source of a proposal; `tuning`: a search over the constants of a program. */
-export type ProposedBy = 'model' | 'baseline' | 'tuning';
+export type ProposalSource = 'model' | 'baseline' | 'tuning';
 
 /** @param siblings the iteration's other proposals */
 export type RepeatCheck = (
   parameters: ParameterVector,
   siblings: readonly ParameterVector[],
-  by: ProposedBy,
+  by: ProposalSource,
 ) => Promise<ParseFailure | undefined>;
 
 /** One candidate's calls, in order, and the parameters of the last one if it was accepted. */
@@ -111,7 +111,7 @@ export const callsOf = ({ proposals }: Proposals): readonly CallRecord[] =>
 /** Finds an earlier use of parameters, including in the iteration's other proposals. */
 export const seenByRequest =
   ({ iteration, seen }: Pick<ProposalRequest, 'iteration' | 'seen'>, siblings: readonly ParameterVector[]) =>
-  (parameters: ParameterVector): SeenParameters | undefined =>
+  (parameters: ParameterVector): EarlierUse | undefined =>
     siblings.some((other) => vectorKey(other) === vectorKey(parameters)) ? { iteration } : seen(parameters);
 
 /** Joins the proposals of several proposers; none if one of them was interrupted. */

@@ -98,7 +98,7 @@ export interface TuningSchedule {
  * @param entries the evaluations of proposals, oldest first
  * @param ahead number of evaluations proposed but not in `entries` yet
  */
-export function tuningDue(
+export function structureToTune(
   entries: readonly ProgramEvaluation[],
   { after, evaluations, of }: TuningSchedule,
   ahead = 0,
@@ -113,15 +113,15 @@ export function tuningDue(
     tuned++;
     if (tuned === evaluations) [modeled, tuned] = [0, 0];
   };
-  const turn = (): number | undefined => {
+  const nextStructure = (): number | undefined => {
     if (modeled < after) return undefined;
     const best = bestStructures(tuned === 0 ? entries : entries.slice(0, began));
     const tunedStructures = best.slice(0, of === 'best' ? 1 : of);
     return tunedStructures.length === 0 ? undefined : tunedStructures[tuned % tunedStructures.length];
   };
   for (const [i, entry] of entries.entries()) count(entry.tuned === true, i);
-  for (let i = 0; i < ahead; i++) count(turn() !== undefined, entries.length);
-  return turn();
+  for (let i = 0; i < ahead; i++) count(nextStructure() !== undefined, entries.length);
+  return nextStructure();
 }
 
 /** Ranks the structures that have constants by their best scores; the earlier first if tied. */

@@ -4,15 +4,15 @@ import type { Observation } from '../environments/environment.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { ProgramFault } from '../policies/program/program.js';
 import type { EpisodeRecord } from './episode.js';
-import { actionsOn, type EvaluationSetting, evaluate } from './evaluation.js';
-import { type PlayedReturns, playAll } from './played.js';
+import { actionsOn, type EvaluationSetup, evaluate } from './evaluation.js';
+import { type PlayResult, playSeeds } from './played.js';
 import type { BufferEntry } from './replay-buffer.js';
 
 /** Maximum number of recorded observations on which policies are compared. */
 const maxObservations = 1000;
 
 /** A policy to compare with; without a score if it isn't evaluated yet. */
-export type Rival = Pick<BufferEntry, 'iteration' | 'parameters'> & { readonly score?: number };
+export type ComparedPolicy = Pick<BufferEntry, 'iteration' | 'parameters'> & { readonly score?: number };
 
 /**
  * Compares policies by the actions that they choose: first on observations recorded during the warm-up, which is quick,
@@ -20,20 +20,20 @@ export type Rival = Pick<BufferEntry, 'iteration' | 'parameters'> & { readonly s
  * warm-up visits few states.
  */
 export class BehaviorTest {
-  readonly #setting: EvaluationSetting;
+  readonly #setting: EvaluationSetup;
   readonly #episodes: (readonly Observation[])[] = [];
   #observations = 0;
   readonly #actions = new WeakMap<ParameterVector, Promise<string | undefined>>();
   readonly #played = new WeakMap<
     ParameterVector,
-    { readonly key: string; readonly result: Promise<PlayedReturns> }
+    { readonly key: string; readonly result: Promise<PlayResult> }
   >();
   /** The evaluations of the run by their actions on the recorded observations. */
-  readonly #byActions = new Map<string | undefined, Rival[]>();
+  readonly #byActions = new Map<string | undefined, ComparedPolicy[]>();
   #indexed = 0;
 
   /** @param recorded episodes that a resumed run has already recorded */
-  constructor(setting: EvaluationSetting, recorded: Iterable<EpisodeRecord>) {
+  constructor(setting: EvaluationSetup, recorded: Iterable<EpisodeRecord>) {
     this.#setting = setting;
     for (const episode of recorded) {
       if (episode.iteration > 0) break;
@@ -60,11 +60,11 @@ export class BehaviorTest {
   }
 
   /** Plays one episode per seed; keeps the last result of each policy. @throws like `evaluate` */
-  play(parameters: ParameterVector, seeds: readonly number[]): Promise<PlayedReturns> {
+  play(parameters: ParameterVector, seeds: readonly number[]): Promise<PlayResult> {
     const key = seeds.join();
     const known = this.#played.get(parameters);
     if (known?.key === key) return known.result;
-    const result = playAll(this.#setting, parameters, seeds);
+    const result = playSeeds(this.#setting, parameters, seeds);
     this.#played.set(parameters, { key, result });
     return result;
   }
@@ -73,10 +73,10 @@ export class BehaviorTest {
    * Makes sure that there are observations on which policies can be told apart quickly. If the warm-up recorded none,
    * the run's first policy plays some episodes, the same ones after each resume. @returns false if there are still none
    */
-  async prepare(first: Rival | undefined, seeds: readonly number[]): Promise<boolean> {
+  async prepare(first: ComparedPolicy | undefined, seeds: readonly number[]): Promise<boolean> {
     if (this.#observations === 0 && first !== undefined) {
       const evaluation = await evaluate({ ...this.#setting, record: 'all' }, first.parameters, seeds).catch(
-        ifFailed,
+        ignoreFault,
       );
       this.observe((evaluation?.episodes ?? []).map((episode) => ({ ...episode, iteration: 0 })));
     }
@@ -87,27 +87,31 @@ export class BehaviorTest {
    * The evaluations that chose the same actions on the recorded observations, oldest first.
    * @param entries all evaluations so far; a later call may only add some
    */
-  async findSimilar(parameters: ParameterVector, entries: readonly Rival[]): Promise<readonly Rival[]> {
+  async findSimilar(
+    parameters: ParameterVector,
+    entries: readonly ComparedPolicy[],
+  ): Promise<readonly ComparedPolicy[]> {
     while (this.#indexed < entries.length) {
       const entry = entries[this.#indexed++]!;
-      const actions = await this.actions(entry.parameters).catch(ifFailed);
+      const actions = await this.actions(entry.parameters).catch(ignoreFault);
       this.#byActions.set(actions, [...(this.#byActions.get(actions) ?? []), entry]);
     }
     return this.#byActions.get(await this.actions(parameters)) ?? [];
   }
 
   /** The first other policy that acts like this one, on the recorded observations and in episodes with these seeds. */
-  async findAlike<Other extends Rival>(
+  async findAlike<Other extends ComparedPolicy>(
     parameters: ParameterVector,
     others: readonly Other[],
     seeds: readonly number[],
   ): Promise<Other | undefined> {
-    const own = await this.actions(parameters).catch(ifFailed);
+    const own = await this.actions(parameters).catch(ignoreFault);
     for (const one of others) {
-      if ((await this.actions(one.parameters).catch(ifFailed)) !== own) continue;
-      const ownPlay = await this.play(parameters, seeds).catch(ifFailed);
+      if ((await this.actions(one.parameters).catch(ignoreFault)) !== own) continue;
+      const ownPlay = await this.play(parameters, seeds).catch(ignoreFault);
       if (ownPlay === undefined) return undefined;
-      if ((await this.play(one.parameters, seeds).catch(ifFailed))?.actions === ownPlay.actions) return one;
+      if ((await this.play(one.parameters, seeds).catch(ignoreFault))?.actions === ownPlay.actions)
+        return one;
     }
     return undefined;
   }
@@ -120,6 +124,6 @@ export class BehaviorTest {
 }
 
 /** A program that fails acts like no other; even an accepted one can fail on fresh seeds. */
-function ifFailed(error: unknown): undefined {
+function ignoreFault(error: unknown): undefined {
   if (!(error instanceof ProgramFault)) throw error;
 }

@@ -77,7 +77,7 @@ export function behaviorOf(episodes: readonly SeenEpisode[], spaces: Spaces): Be
 }
 
 /** Index of the episode with the median return: the lower of two middle returns; the earliest episode if tied. */
-export function medianEpisode(returns: readonly number[]): number {
+export function medianEpisodeIndex(returns: readonly number[]): number {
   const sorted = returns.toSorted((a, b) => a - b);
   return returns.indexOf(sorted[Math.floor((sorted.length - 1) / 2)]!);
 }
@@ -100,7 +100,7 @@ function endingOf(how: EpisodeEnding['how'], episodes: readonly SeenEpisode[], s
     last:
       space.kind === 'box'
         ? columnsOf(last as readonly (readonly number[])[]).map(quartiles)
-        : occurrences(last.map(nameOf)).slice(0, maxOccurrences),
+        : occurrences(last.map(shortValue)).slice(0, maxOccurrences),
   };
 }
 
@@ -119,7 +119,7 @@ export function occurrences(values: readonly (number | string)[]): readonly Occu
 }
 
 /** Formats a value for a prompt: a number, a vector, or the beginning of a text, on one line. */
-function nameOf(value: Observation | Action): number | string {
+function shortValue(value: Observation | Action): number | string {
   if (typeof value === 'number') return value;
   if (isVector(value)) return `[${value.join(', ')}]`;
   const line = value.trim().replaceAll(/\s+/g, ' ');
@@ -131,7 +131,7 @@ function listedActions(episodes: readonly SeenEpisode[], space: Space): readonly
   if (space.kind === 'box') return [];
   if (space.kind === 'discrete')
     return Array.from({ length: Math.min(space.n, maxActions) }, (_, i) => (space.start ?? 0) + i);
-  return occurrences(episodes.flatMap(({ actions }) => actions.map(nameOf)))
+  return occurrences(episodes.flatMap(({ actions }) => actions.map(shortValue)))
     .slice(0, maxActions)
     .map(({ value }) => value);
 }
@@ -160,10 +160,10 @@ function actionFigures(
   space: Space,
   listed: readonly (number | string)[],
 ): NamedValues {
-  const changed = changeCount(actions, isSame);
+  const changed = changeShare(actions, isSame);
   const streak = longestRun(actions, isSame);
   if (space.kind !== 'box') {
-    const names = actions.map(nameOf);
+    const names = actions.map(shortValue);
     const shares = listed.map(
       (action) => [`action ${action}, share of steps`, shareOf(names, (name) => name === action)] as const,
     );
@@ -179,7 +179,7 @@ function actionFigures(
       [`action[${i}], mean size`, mean(values.map(Math.abs))],
       [`action[${i}], bias (-1 always negative, 1 always positive)`, biasOf(values)],
       [`action[${i}], mean change from step to step`, meanChange(values)],
-      [`action[${i}], changes of sign, share of steps`, changeCount(values, hasSameSign)],
+      [`action[${i}], changes of sign, share of steps`, changeShare(values, hasSameSign)],
       [`action[${i}], longest run of steps with one sign`, longestRun(values, hasSameSign)],
       ...(Number.isFinite(bound)
         ? [
@@ -214,7 +214,7 @@ function observationFigures(observations: readonly Observation[], space: Space):
       [`observation[${i}], root mean square`, Math.sqrt(mean(values.map((value) => value ** 2)))],
       [`observation[${i}], 95th percentile of its size`, quantile(magnitudes, 0.95)],
       [`observation[${i}], bias (-1 always negative, 1 always positive)`, biasOf(values)],
-      [`observation[${i}], changes of sign, share of steps`, changeCount(values, hasSameSign)],
+      [`observation[${i}], changes of sign, share of steps`, changeShare(values, hasSameSign)],
       [`observation[${i}], longest run of steps with one sign`, longestRun(values, hasSameSign)],
     ];
   });
@@ -232,7 +232,7 @@ const isSame = (a: Observation | Action, b: Observation | Action): boolean =>
 const hasSameSign = (a: number, b: number) => Math.sign(a) === Math.sign(b);
 
 /** Share of consecutive pairs whose values differ. */
-function changeCount<T>(values: readonly T[], equal: (a: T, b: T) => boolean): number {
+function changeShare<T>(values: readonly T[], equal: (a: T, b: T) => boolean): number {
   const differs = values.slice(1).map((value, i) => !equal(values[i]!, value));
   return shareOf(differs, Boolean);
 }

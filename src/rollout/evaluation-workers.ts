@@ -4,7 +4,7 @@ import { onAbort } from '../base/abortable.js';
 import type { Action } from '../environments/environment.js';
 import { ProgramFault } from '../policies/program/program.js';
 import type { EpisodeTask, PlayedEpisode } from './episode.js';
-import { type Observations, PlayerThread, type WorkerPolicy, type WorkerSetting } from './player-thread.js';
+import { type Observations, PlayerThread, type WorkerPolicy, type WorkerSetup } from './player-thread.js';
 
 /** Time allowed for users' environments to close their resources. */
 const closingMs = 1000;
@@ -17,14 +17,14 @@ const minEpisodeMs = 0.5;
  * @param count number of threads; `auto`: one per core, once playing in this thread has taken as long as starting them
  * @returns undefined for a single thread, unless programs need a thread that can be stopped
  */
-export function createWorkers(setting: WorkerSetting, count: number | 'auto'): EvaluationWorkers | undefined {
+export function createWorkers(setting: WorkerSetup, count: number | 'auto'): EvaluationWorkers | undefined {
   const threads = count === 'auto' ? availableParallelism() : count;
   if (threads === 1 && setting.policy.kind !== 'program') return undefined;
   return new EvaluationWorkers(setting, threads, count === 'auto');
 }
 
 export class EvaluationWorkers {
-  readonly #setting: WorkerSetting;
+  readonly #setting: WorkerSetup;
   readonly #onlyIfFaster: boolean;
   /** True if policies are programs, which must not run in this thread. */
   readonly isNeeded: boolean;
@@ -33,7 +33,7 @@ export class EvaluationWorkers {
   #spentMs = 0;
   #played = 0;
 
-  constructor(setting: WorkerSetting, threads: number, onlyIfFaster: boolean) {
+  constructor(setting: WorkerSetup, threads: number, onlyIfFaster: boolean) {
     this.#setting = setting;
     this.#threads = threads;
     this.#onlyIfFaster = onlyIfFaster;
@@ -79,7 +79,7 @@ export class EvaluationWorkers {
     const results: PlayedEpisode[] = Array.from({ length: tasks.length });
     let next = 0;
     const faults: ProgramFault[] = [];
-    const serve = async (player: PlayerThread): Promise<void> => {
+    const playOnThread = async (player: PlayerThread): Promise<void> => {
       while (next < tasks.length) {
         const first = next;
         const left = tasks.length - first;
@@ -99,7 +99,7 @@ export class EvaluationWorkers {
     };
     const endWait = onAbort(signal, () => this.#end(players));
     try {
-      await Promise.all(players.map(serve));
+      await Promise.all(players.map(playOnThread));
     } catch (error) {
       next = tasks.length;
       this.#end(players);

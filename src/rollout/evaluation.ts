@@ -34,7 +34,7 @@ const maxTurnMs = 50;
 const clockStride = 16;
 
 /** Plays episodes, yielding to the event loop from time to time, even in the middle of an episode. */
-class EpisodeTurns {
+class YieldingPlayer {
   readonly #signal: AbortSignal | undefined;
   #turned = performance.now();
   #steps = 0;
@@ -71,7 +71,7 @@ export interface Evaluation extends Pick<BufferEntry, 'returns' | 'lengths' | 's
 }
 
 /** Everything that an evaluation needs besides parameters and seeds. */
-export interface EvaluationSetting {
+export interface EvaluationSetup {
   readonly environment: Environment | RemoteEnvironment;
   readonly family: PolicyFamily;
   /** Maximum number of steps per episode; the environment's own limit also applies. */
@@ -87,7 +87,7 @@ export interface EvaluationSetting {
  * a program fails; UserError if a policy module fails; the signal's reason if aborted
  */
 export async function evaluate(
-  setting: EvaluationSetting,
+  setting: EvaluationSetup,
   parameters: ParameterVector,
   seeds: readonly number[],
   signal?: AbortSignal,
@@ -95,7 +95,7 @@ export async function evaluate(
   const tasks = seeds.map((seed, i) => ({ seed, record: isRecorded(i, setting) }));
   signal?.throwIfAborted();
   const played = await untilAborted(play(setting, parameters, tasks, signal), signal);
-  for (const [i, episode] of played.entries()) requireUsable(episode.return, setting, seeds[i]!);
+  for (const [i, episode] of played.entries()) requireValidReturn(episode.return, setting, seeds[i]!);
   const returns = played.map((episode) => episode.return);
   return {
     returns,
@@ -110,13 +110,13 @@ export async function evaluate(
 }
 
 /** True if the trajectory of this episode should be recorded. @param episode index within the evaluation */
-export const isRecorded = (episode: number, { record }: Pick<EvaluationSetting, 'record'>): boolean =>
+export const isRecorded = (episode: number, { record }: Pick<EvaluationSetup, 'record'>): boolean =>
   record === 'all' || (record === 'first' && episode === 0);
 
 /** Maximum absolute value of a return; means and variances of larger returns would overflow. */
 const maxReturn = 1e150;
 
-function requireUsable(value: number, { environment }: EvaluationSetting, seed: number): void {
+function requireValidReturn(value: number, { environment }: EvaluationSetup, seed: number): void {
   if (Math.abs(value) <= maxReturn) return;
   throw new EnvironmentError(
     'invalid',
@@ -125,18 +125,18 @@ function requireUsable(value: number, { environment }: EvaluationSetting, seed: 
 }
 
 /** An evaluation as a replay buffer entry, with its trajectories. */
-export interface MeasuredPolicy {
+export interface EvaluatedPolicy {
   readonly entry: BufferEntry;
   readonly episodes: readonly EpisodeRecord[];
 }
 
-export async function measure(
-  setting: EvaluationSetting,
+export async function evaluatePolicy(
+  setting: EvaluationSetup,
   parameters: ParameterVector,
   seeds: readonly number[],
   place: Pick<BufferEntry, 'iteration' | 'group' | 'candidate' | 'source' | 'by' | 'revises'>,
   signal?: AbortSignal,
-): Promise<MeasuredPolicy> {
+): Promise<EvaluatedPolicy> {
   const { episodes, ...measured } = await evaluate(setting, parameters, seeds, signal);
   const { iteration, candidate } = place;
   return {
@@ -146,7 +146,7 @@ export async function measure(
 }
 
 async function play(
-  { environment, family, maxSteps, workers }: EvaluationSetting,
+  { environment, family, maxSteps, workers }: EvaluationSetup,
   parameters: ParameterVector,
   tasks: readonly EpisodeTask[],
   signal: AbortSignal | undefined,
@@ -160,7 +160,7 @@ async function play(
     return playRemotely(environment, family.build(parameters), tasks, maxSteps, signal);
   const policy = family.build(parameters);
   const played: PlayedEpisode[] = [];
-  const turns = new EpisodeTurns(signal);
+  const turns = new YieldingPlayer(signal);
   for (const task of tasks) {
     if (workers?.areWorthwhile(tasks.length - played.length)) {
       return [...played, ...(await workers.play({ parameters }, tasks.slice(played.length), signal))];
@@ -174,7 +174,7 @@ async function play(
 
 /** The actions that a policy chooses for recorded observations, by episode. @throws like `EvaluationWorkers.actions` */
 export async function actionsOn(
-  { family, workers }: Pick<EvaluationSetting, 'family' | 'workers'>,
+  { family, workers }: Pick<EvaluationSetup, 'family' | 'workers'>,
   parameters: ParameterVector,
   episodes: Observations,
 ): Promise<readonly (readonly Action[])[]> {
@@ -198,7 +198,7 @@ async function playRemotely(
   let next = 0;
   let failed = false;
   const isOver = () => failed || signal?.aborted === true;
-  const serve = async (batch: EpisodeBatch): Promise<void> => {
+  const playInBatch = async (batch: EpisodeBatch): Promise<void> => {
     while (next < tasks.length && !isOver()) {
       const first = next;
       next += Math.min(batch.slotCount, share);
@@ -207,7 +207,7 @@ async function playRemotely(
     }
   };
   try {
-    await Promise.all(batches.map(serve));
+    await Promise.all(batches.map(playInBatch));
   } catch (error) {
     failed = true;
     throw error;

@@ -1,9 +1,9 @@
 /** Plays episodes, and fingerprints the policy's actions in them. */
 import { createHash } from 'node:crypto';
 import type { ParameterVector } from '../policies/policy.js';
-import { type EvaluationSetting, evaluate } from './evaluation.js';
+import { type EvaluationSetup, evaluate } from './evaluation.js';
 
-export interface PlayedReturns {
+export interface PlayResult {
   /** Undiscounted return of each episode. */
   readonly returns: readonly number[];
   /** A hash of all actions: equal for policies that chose the same actions in every step of these episodes. */
@@ -11,12 +11,12 @@ export interface PlayedReturns {
 }
 
 /** Plays one episode per seed. @throws like `evaluate` */
-export async function playAll(
-  setting: EvaluationSetting,
+export async function playSeeds(
+  setting: EvaluationSetup,
   parameters: ParameterVector,
   seeds: readonly number[],
   signal?: AbortSignal,
-): Promise<PlayedReturns> {
+): Promise<PlayResult> {
   const { episodes, returns } = await evaluate({ ...setting, record: 'all' }, parameters, seeds, signal);
   const actions = JSON.stringify(episodes.map((episode) => episode.actions));
   return { returns, actions: createHash('sha256').update(actions).digest('base64') };

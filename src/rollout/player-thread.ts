@@ -11,7 +11,7 @@ import type { PolicyConfig } from '../policies/settings.js';
 import type { EpisodeTask, PlayedEpisode } from './episode.js';
 
 /** Settings from which a thread creates its environment and policies. */
-export interface WorkerSetting {
+export interface WorkerSetup {
   readonly environment: Pick<EnvironmentConfig, 'id' | 'options'>;
   readonly policy: PolicyConfig;
   /** Module path from `evaluation.reward`. */
@@ -34,22 +34,22 @@ export type PlayerRequest =
   | { readonly kind: 'close' };
 
 /** Replies arrive in the order of the requests. */
-export type PlayerReply = { readonly value: unknown } | { readonly error: SentError };
+export type PlayerResponse = { readonly value: unknown } | { readonly error: SerializedError };
 
-type SentError =
+type SerializedError =
   | { readonly problems: readonly Problem[] }
   | { readonly kind: EnvironmentFailure; readonly message: string }
   | { readonly failure: ProgramFailure }
   | { readonly message: string };
 
-export function sentError(error: unknown): SentError {
+export function serializeError(error: unknown): SerializedError {
   if (error instanceof UserError) return { problems: error.problems };
   if (error instanceof EnvironmentError) return { kind: error.kind, message: error.message };
   if (error instanceof ProgramFault) return { failure: error.failure };
   return { message: messageOf(error) };
 }
 
-function receivedError(error: SentError): Error {
+function deserializeError(error: SerializedError): Error {
   if ('problems' in error) return new UserError(error.problems);
   if ('failure' in error) return new ProgramFault(error.failure);
   return 'kind' in error ? new EnvironmentError(error.kind, error.message) : new Error(error.message);
@@ -62,13 +62,13 @@ export class PlayerThread {
   /** True after the first job, which isn't timed because it includes starting the thread. */
   isWarm = false;
 
-  constructor(setting: WorkerSetting) {
+  constructor(setting: WorkerSetup) {
     this.#worker = startThread(new URL('./player', import.meta.url), setting);
-    this.#worker.on('message', (reply: PlayerReply) => {
+    this.#worker.on('message', (reply: PlayerResponse) => {
       const request = this.#pending.shift();
       if (this.#pending.length === 0) this.#worker.unref();
       // A thread may still reply while it is being terminated.
-      if ('error' in reply) request?.reject(receivedError(reply.error));
+      if ('error' in reply) request?.reject(deserializeError(reply.error));
       else request?.resolve(reply.value);
     });
     this.#worker.on('error', ({ message }) => this.#fail(message));

@@ -5,53 +5,53 @@ import { openPolicyFamily } from '../policies/families.js';
 import { programsOf } from '../policies/policy.js';
 import { actionsOf, rollout } from './episode.js';
 import {
-  type PlayerReply,
   type PlayerRequest,
-  sentError,
+  type PlayerResponse,
+  serializeError,
   type WorkerPolicy,
-  type WorkerSetting,
+  type WorkerSetup,
 } from './player-thread.js';
 import { makeTask } from './task.js';
 
-const setting = workerData as WorkerSetting;
+const setting = workerData as WorkerSetup;
 // Users' modules may write to the console, but standard output is for results.
 process.stdout.write = process.stderr.write.bind(process.stderr);
 
-const taskPromise = open();
+const taskPromise = openOwnTask();
 
-parentPort!.on('message', (request: PlayerRequest) => void reply(request));
+parentPort!.on('message', (request: PlayerRequest) => void handleRequest(request));
 
-async function open() {
+async function openOwnTask() {
   const environment = await makeTask(setting.environment, setting.reward);
   const family = await openPolicyFamily(setting.policy, environment);
   await family.prepare?.();
   return { environment, family };
 }
 
-async function reply(request: PlayerRequest): Promise<void> {
-  const say = (message: PlayerReply) => parentPort!.postMessage(message);
+async function handleRequest(request: PlayerRequest): Promise<void> {
+  const send = (message: PlayerResponse) => parentPort!.postMessage(message);
   try {
-    say({ value: await answerTo(request) });
+    send({ value: await resultFor(request) });
   } catch (error) {
-    say({ error: sentError(error) });
+    send({ error: serializeError(error) });
   }
 }
 
-async function answerTo(request: PlayerRequest): Promise<unknown> {
+async function resultFor(request: PlayerRequest): Promise<unknown> {
   const { environment, family } = await taskPromise;
-  const built = ({ parameters, program }: WorkerPolicy) => {
+  const buildPolicy = ({ parameters, program }: WorkerPolicy) => {
     if (program !== undefined) programsOf(family)?.add(program);
     return family.build(parameters);
   };
   switch (request.kind) {
     case 'play': {
-      const policy = built(request.policy);
+      const policy = buildPolicy(request.policy);
       return request.tasks.map((task) =>
         rollout(environment, policy, { ...task, maxSteps: setting.maxSteps }),
       );
     }
     case 'actions':
-      return actionsOf(built(request.policy), request.episodes);
+      return actionsOf(buildPolicy(request.policy), request.episodes);
     case 'close':
       return environment.close?.();
   }

@@ -2,7 +2,7 @@ import { UserError } from '../base/errors.js';
 import type { Environment } from '../environments/environment.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { type Episode, rollout } from './episode.js';
-import type { EvaluationSetting } from './evaluation.js';
+import type { EvaluationSetup } from './evaluation.js';
 import { type Animation, isShown, type Moment, paceOf } from './pictures/animation.js';
 
 /** A replayed episode with its drawn frames. */
@@ -17,7 +17,7 @@ export function replay(
     environment,
     family,
     maxSteps,
-  }: Pick<EvaluationSetting, 'family' | 'maxSteps'> & {
+  }: Pick<EvaluationSetup, 'family' | 'maxSteps'> & {
     readonly environment: Environment;
   },
   parameters: ParameterVector,

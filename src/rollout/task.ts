@@ -18,12 +18,12 @@ export interface Transition extends Step {
   readonly action: Action;
 }
 
-type Reward = (transition: Transition) => number;
+type RewardFunction = (transition: Transition) => number;
 
 /** Like `openTask`, but only for in-process environments. */
 export async function makeTask(source: EnvironmentSource, reward: string | undefined): Promise<Environment> {
   const environment = await makeEnvironment(source.id, source.options);
-  return reward === undefined ? environment : withRewards(environment, await loadReward(reward));
+  return reward === undefined ? environment : withRewards(environment, await loadRewardFunction(reward));
 }
 
 /** Opens an environment. @param reward path of a module that computes the rewards @throws UserError if either fails */
@@ -42,13 +42,13 @@ export async function withRewardModule<E extends Environment | RemoteEnvironment
   reward: string | undefined,
 ): Promise<Environment | RemoteEnvironment> {
   if (reward === undefined) return environment;
-  const rewardOf = await loadReward(reward);
+  const rewardOf = await loadRewardFunction(reward);
   if (!isRemote(environment)) return withRewards(environment, rewardOf);
   const batches = environment.batches.map((batch) => withBatchRewards(batch, rewardOf));
   return { ...environment, batches };
 }
 
-async function loadReward(path: string): Promise<Reward> {
+async function loadRewardFunction(path: string): Promise<RewardFunction> {
   const { file, create } = await loadModule(path, 'reward', 'evaluation.reward');
   const created = await create({}, 'evaluation.reward');
   if (typeof created !== 'function')
@@ -71,7 +71,7 @@ async function loadReward(path: string): Promise<Reward> {
 }
 
 /** @param environment a `LimitedEnvironment`, whose optional members are own properties, so a spread copies them */
-function withRewards(environment: Environment, rewardOf: Reward): Environment {
+function withRewards(environment: Environment, rewardOf: RewardFunction): Environment {
   let before: Observation;
   return {
     ...environment,
@@ -88,7 +88,7 @@ function withRewards(environment: Environment, rewardOf: Reward): Environment {
   };
 }
 
-function withBatchRewards(batch: EpisodeBatch, rewardOf: Reward): EpisodeBatch {
+function withBatchRewards(batch: EpisodeBatch, rewardOf: RewardFunction): EpisodeBatch {
   let before: Observation[] = [];
   return {
     slotCount: batch.slotCount,

@@ -123,7 +123,7 @@ export const limitField = (limit: LimitName): string =>
 export const limitText = (limit: LimitName): string =>
   limit === 'rejections' ? `after ${maxRejections} rejected replies` : `at ${limitField(limit)}`;
 
-export interface Cap {
+export interface LimitUsage {
   readonly limit: LimitName;
   readonly used: number;
   readonly cap: number;

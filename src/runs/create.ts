@@ -46,7 +46,7 @@ export function createRunDirectory(
   const release = lockRun(lock);
   const { imported = [] } = content;
   try {
-    writeStart(path, {
+    writeInitialFiles(path, {
       [runFiles.config]: content.configYaml,
       ...(imported.length > 0 && { [runFiles.imported]: JSON.stringify(imported) }),
       // Write the manifest last, because it makes the directory a run.
@@ -64,7 +64,7 @@ export function createRunDirectory(
  * Writes the files that turn an empty directory into a run. Removes them all if writing fails, so the command can be
  * repeated.
  */
-function writeStart(path: string, files: Readonly<Record<string, string>>): void {
+function writeInitialFiles(path: string, files: Readonly<Record<string, string>>): void {
   try {
     for (const [name, content] of Object.entries(files)) replaceFile(join(path, name), content);
   } catch (error) {

@@ -1,10 +1,10 @@
 import type { Action } from '../environments/environment.js';
 import type { EnvironmentFailure } from '../environments/remote/remote-environment.js';
-import type { Attempts, ModelErrorKind, ReplyFault } from '../models/language-model.js';
+import type { AttemptHooks, ModelErrorKind, ReplyFault } from '../models/language-model.js';
 import type { ParseFailure } from '../prompting/answer/failure.js';
 import type { Episode, EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry, Candidate } from '../rollout/replay-buffer.js';
-import type { CallRecord, Cap, LimitName, UsageTotals } from './calls.js';
+import type { CallRecord, LimitName, LimitUsage, UsageTotals } from './calls.js';
 
 export interface GameTurn {
   readonly message: string;
@@ -175,7 +175,7 @@ export type RunEvent =
       readonly best?: number;
       readonly usage: UsageTotals;
       /** The amount used of each limit. */
-      readonly caps?: readonly Cap[];
+      readonly caps?: readonly LimitUsage[];
     }
   | { readonly kind: 'warning'; readonly message: string }
   /** The first fault of its kind in this process; later ones are only counted. */
@@ -206,11 +206,11 @@ export type RunEvent =
       readonly confirmed?: Confirmation;
       readonly usage: UsageTotals;
       /** The amount used of each limit. */
-      readonly caps?: readonly Cap[];
+      readonly caps?: readonly LimitUsage[];
     };
 
 /** Returns a function that emits the first fault of each kind, except `aborted`. */
-export function faultReporter(emit: (event: RunEvent) => void): NonNullable<Attempts['onFault']> {
+export function faultReporter(emit: (event: RunEvent) => void): NonNullable<AttemptHooks['onFault']> {
   const seen = new Set<string>(['aborted']);
   return (fault, message) => {
     if (seen.has(fault)) return;

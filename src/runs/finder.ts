@@ -61,7 +61,7 @@ const pathsBelow = (folder: string, wanted: FoundItem['kind']) =>
 export const runsBelow = (folder: string): readonly string[] => pathsBelow(folder, 'run');
 
 /** Paths of the training runs in a folder and its subfolders, sorted by name; one can contain others. */
-export const trainingsBelow = (folder: string): readonly string[] => pathsBelow(folder, 'training');
+export const trainingRunsBelow = (folder: string): readonly string[] => pathsBelow(folder, 'training');
 
 /** Name of the lock of a plan (a directory of runs that belong together), held by the process that executes it. */
 export const planLock = 'plan.lock';

@@ -38,13 +38,14 @@ const freeKeys: ReadonlySet<string> = new Set([
 /** SHA-256 of everything that must not change within a run: fixed settings, prompt templates and modules. */
 export function fingerprint(config: object, promptHash: string, modules?: ModuleHashes): string {
   return createHash('sha256')
-    .update(JSON.stringify([fixedParts(config), promptHash, ...(modules === undefined ? [] : [modules])]))
+    .update(JSON.stringify([fixedEntries(config), promptHash, ...(modules === undefined ? [] : [modules])]))
     .digest('hex');
 }
 
 export const configChanges = (a: object, b: object) => changedSettings(fixedSettings(a), fixedSettings(b));
 
-export const fixedSettings = (config: object): Manifest['settings'] => Object.fromEntries(fixedParts(config));
+export const fixedSettings = (config: object): Manifest['settings'] =>
+  Object.fromEntries(fixedEntries(config));
 
 function changedSettings(was: Manifest['settings'], now: Manifest['settings']) {
   return [...new Set([...Object.keys(was), ...Object.keys(now)])]
@@ -61,11 +62,11 @@ type Kind = keyof typeof newStartHints;
 
 /** @throws UserError that names each changed setting that must not change within a run */
 export function rejectDifferences(was: object, config: object, kind: Kind = 'run'): void {
-  requireEqual(fixedSettings(was), config, "can't change within a run", newStartHints[kind]);
+  requireSameSettings(fixedSettings(was), config, "can't change within a run", newStartHints[kind]);
 }
 
 /** @param message why a change is rejected */
-function requireEqual(
+function requireSameSettings(
   was: Manifest['settings'],
   config: object,
   message: string,
@@ -90,7 +91,7 @@ function requireEqual(
   );
 }
 
-function fixedParts(config: object): readonly (readonly [string, unknown])[] {
+function fixedEntries(config: object): readonly (readonly [string, unknown])[] {
   return Object.entries(config)
     .flatMap(([key, value]): [string, unknown][] => {
       if (value !== null && typeof value === 'object' && !Array.isArray(value)) {
@@ -135,7 +136,7 @@ export function requireSameSetup(
     throw new UserError(changedFiles.map((module) => ({ file: module, message, hint })));
   }
   const message = 'this setting has changed since the run started';
-  requireEqual(manifest.settings, assembly.config, message, hint, file);
+  requireSameSettings(manifest.settings, assembly.config, message, hint, file);
   const changedPart = assembly.prompts.hash === manifest.prompts ? 'the config' : 'the prompt templates';
   throw new UserError({ file, message: `${changedPart} of this run changed after it started`, hint });
 }
@@ -170,7 +171,7 @@ export function continuationHint(
   if (reason === undefined) return undefined;
   if (status !== 'completed' && reason.kind !== 'no-proposals') return undefined;
   const isSame = (key: 'target' | 'limits') => isDeepStrictEqual(was[key], now[key]);
-  const resume = (override: string) =>
+  const resumeHint = (override: string) =>
     `to continue, run policyloop resume ${path} ${override}; to regenerate its report, run policyloop report ${path}`;
   const limit = 'limit' in reason ? reason.limit : undefined;
   if (limit === 'rejections')
@@ -180,9 +181,9 @@ export function continuationHint(
       ? undefined
       : `repeat the sweep's command with a higher ${limit}`;
   if (limit !== undefined)
-    return isSame('limits') ? resume(`${limitField(limit)}=… with a higher limit`) : undefined;
+    return isSame('limits') ? resumeHint(`${limitField(limit)}=… with a higher limit`) : undefined;
   if (reason.kind === 'target')
-    return isSame('target') ? resume('target=… with a higher target (or target= for none)') : undefined;
+    return isSame('target') ? resumeHint('target=… with a higher target (or target= for none)') : undefined;
   if (now.iterations > iterations.done) return undefined;
-  return resume(`iterations=${2 * iterations.of}`);
+  return resumeHint(`iterations=${2 * iterations.of}`);
 }

@@ -43,12 +43,12 @@ const logFields = {
 const placePattern = /^\{"iteration":(\d+),"candidate":(\d+),/;
 const marker = { episodes: ',"episode":', calls: '"outcome":{"kind":"' } as const;
 
-export interface Place {
+export interface CandidateId {
   readonly iteration: number;
   readonly candidate: number;
 }
 
-export function* linesOf<T>(
+export function* logItems<T>(
   files: LogFiles,
   log: LogName,
   onBroken: OnBrokenLine,
@@ -90,13 +90,13 @@ const completionFields = [
 ] as const satisfies readonly Field[];
 
 const problemOf = (log: LogName) => (item: unknown) =>
-  missingField(item, logFields[log]) ??
+  missingFieldText(item, logFields[log]) ??
   ((item as { readonly completion?: unknown }).completion === undefined
     ? undefined
-    : missingField(item, completionFields));
+    : missingFieldText(item, completionFields));
 
 /** A message about the first missing field; undefined if none is missing. */
-function missingField(item: unknown, fields: readonly Field[]): string | undefined {
+function missingFieldText(item: unknown, fields: readonly Field[]): string | undefined {
   for (const [path, type] of fields) {
     let value = item;
     for (const key of path) value = (value as Record<string, unknown> | null | undefined)?.[key];
@@ -110,7 +110,7 @@ function missingField(item: unknown, fields: readonly Field[]): string | undefin
  * other damage is found when they are read.
  * @throws UserError with line and byte for a broken line, unless `onBroken` is given
  */
-export function extentOf<T>(
+export function scanLog<T>(
   files: LogFiles,
   log: LogName,
   onBroken: OnBrokenLine,
@@ -121,7 +121,7 @@ export function extentOf<T>(
   let end = 0;
   for (const { bytes, start } of linesIn(file, onBroken)) {
     const isLarge = log === 'calls' || log === 'episodes';
-    const place = isLarge ? placeIn(bytes, marker[log]) : undefined;
+    const place = isLarge ? readCandidateId(bytes, marker[log]) : undefined;
     const at = { path: file, line: lineCount + 1, start, problem: problemOf(log) };
     const item = (place as T | undefined) ?? tryReading(() => toItem<T>(bytes, at), onBroken);
     if (item !== undefined) onItem?.(item, lineCount);
@@ -134,20 +134,24 @@ export function extentOf<T>(
 const closingBrace = 0x7d;
 
 /** Iteration and candidate of a line that looks complete; otherwise undefined, and the line must be parsed. */
-function placeIn(bytes: Buffer, text: string): Place | undefined {
+function readCandidateId(bytes: Buffer, text: string): CandidateId | undefined {
   const [, iteration, candidate] = placePattern.exec(bytes.toString('latin1', 0, 60)) ?? [];
   if (iteration === undefined || bytes.at(-1) !== closingBrace || !bytes.includes(text)) return undefined;
   return { iteration: Number(iteration), candidate: Number(candidate) };
 }
 
-export function* callsOf(files: LogFiles, most: number, onBroken: OnBrokenLine): Generator<CallRecord, void> {
+export function* readCalls(
+  files: LogFiles,
+  most: number,
+  onBroken: OnBrokenLine,
+): Generator<CallRecord, void> {
   const decoder = new CallDecoder();
   let line = 0;
   for (const { bytes, start } of linesIn(files.calls, onBroken)) {
     if (line === most) return;
     const at = { path: files.calls, line: ++line, start };
     const call = tryReading(() => {
-      const written = toItem<WrittenCall>(bytes, { ...at, problem: problemOf('calls') });
+      const written = toItem<EncodedCall>(bytes, { ...at, problem: problemOf('calls') });
       try {
         return decoder.decode(written);
       } catch (error) {
@@ -160,14 +164,14 @@ export function* callsOf(files: LogFiles, most: number, onBroken: OnBrokenLine):
 }
 
 /** A message whose text may be encoded relative to the last message at the same position. */
-interface WrittenMessage {
+interface EncodedMessage {
   readonly role: ChatMessage['role'];
   readonly content: string | readonly TextPart[];
 }
 
 /** A line of `calls.jsonl`: a call with encoded messages. */
-export interface WrittenCall extends Omit<CallRecord, 'messages'> {
-  readonly messages: readonly WrittenMessage[];
+export interface EncodedCall extends Omit<CallRecord, 'messages'> {
+  readonly messages: readonly EncodedMessage[];
 }
 
 /** Every 256th call is written in full, which limits how many lines after a damaged one are unreadable. */
@@ -190,7 +194,7 @@ class LastMessages {
   }
 }
 
-const isWhole = ({ messages }: Pick<WrittenCall, 'messages'>) =>
+const isWhole = ({ messages }: Pick<EncodedCall, 'messages'>) =>
   messages.every(({ content }) => typeof content === 'string');
 
 /** Encodes the messages of each call relative to earlier messages. */
@@ -198,11 +202,11 @@ export class CallEncoder {
   readonly #lastMessages = new LastMessages();
 
   /** @param line number of lines in the file before this one */
-  encode(call: CallRecord, line: number): WrittenCall {
+  encode(call: CallRecord, line: number): EncodedCall {
     const startsOver = line % fullCallInterval === 0;
-    const messages = call.messages.map(({ role, content }, place): WrittenMessage => {
+    const messages = call.messages.map(({ role, content }, place): EncodedMessage => {
       const earlier = startsOver ? undefined : this.#lastMessages.at(place);
-      return { role, content: earlier === undefined ? content : shorterOf(content, earlier) };
+      return { role, content: earlier === undefined ? content : shorterContent(content, earlier) };
     });
     const written = { ...call, messages };
     this.#lastMessages.keep(call.messages, isWhole(written));
@@ -210,7 +214,7 @@ export class CallEncoder {
   }
 }
 
-function shorterOf(content: string, earlier: string): WrittenMessage['content'] {
+function shorterContent(content: string, earlier: string): EncodedMessage['content'] {
   if (content.length < minSharedLength) return content;
   const parts = encodeText(content, earlier);
   const isShorter = parts.some((part) => typeof part !== 'string');
@@ -227,7 +231,7 @@ class CallDecoder {
   }
 
   /** @throws RangeError if a message refers to an earlier message that is missing or too short */
-  decode(written: WrittenCall): CallRecord {
+  decode(written: EncodedCall): CallRecord {
     const messages = written.messages.map(({ role, content }, place): ChatMessage => {
       if (typeof content === 'string') return { role, content };
       const earlier = this.#lastMessages.at(place);

@@ -9,15 +9,15 @@ import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from './calls.js';
 import type { LoggedEvent } from './events.js';
 import {
-  callsOf,
-  extentOf,
+  type CandidateId,
   type LogExtent,
   type LogFiles,
   type LogName,
-  linesOf,
+  logItems,
   logNames,
   type OnBrokenLine,
-  type Place,
+  readCalls,
+  scanLog,
 } from './log-lines.js';
 
 /** The content of a run up to its last complete iteration. Each loop over an iterable reads the file again. */
@@ -36,7 +36,7 @@ export interface RecordedRun {
 }
 
 /** A run with all of its logs in memory. */
-export interface WholeRun extends RecordedRun {
+export interface LoadedRun extends RecordedRun {
   readonly episodes: readonly EpisodeRecord[];
   readonly calls: readonly CallRecord[];
   readonly events: readonly LoggedEvent[];
@@ -57,19 +57,19 @@ interface LogScan {
 export function scanLogs(files: LogFiles, isTolerant = false): LogScan {
   const faults: string[] = [];
   const onBroken: OnBrokenLine = isTolerant ? (error) => noteFault(faults, error) : undefined;
-  const calls = extentOf(files, 'calls', onBroken);
+  const calls = scanLog(files, 'calls', onBroken);
   const finishedIterations: { iteration: number; lines: NonNullable<LoggedEvent['lines']>; at: number }[] =
     [];
-  const events = extentOf(files, 'events', onBroken, (event: LoggedEvent, at) => {
+  const events = scanLog(files, 'events', onBroken, (event: LoggedEvent, at) => {
     if (event.kind !== 'iteration-finished') return;
     finishedIterations.push({ iteration: event.iteration, lines: event.lines ?? unknownLines, at });
   });
   const evaluatedEntries: BufferEntry[] = [];
-  const evaluations = extentOf(files, 'evaluations', onBroken, (entry: BufferEntry) =>
+  const evaluations = scanLog(files, 'evaluations', onBroken, (entry: BufferEntry) =>
     evaluatedEntries.push(entry),
   );
   const placesOfEpisodes: number[] = [];
-  const episodes = extentOf(files, 'episodes', onBroken, ({ iteration, candidate }: Place) =>
+  const episodes = scanLog(files, 'episodes', onBroken, ({ iteration, candidate }: CandidateId) =>
     placesOfEpisodes.push(iteration, candidate),
   );
   const last = finishedIterations.findLast(
@@ -97,10 +97,10 @@ export function scanLogs(files: LogFiles, isTolerant = false): LogScan {
   const recorded: RecordedRun = {
     entries,
     episodes: {
-      [Symbol.iterator]: () => filterItems(linesOf<EpisodeRecord>(files, 'episodes', onBroken), isKept),
+      [Symbol.iterator]: () => filterItems(logItems<EpisodeRecord>(files, 'episodes', onBroken), isKept),
     },
-    calls: { [Symbol.iterator]: () => callsOf(files, lines.calls, onBroken) },
-    events: { [Symbol.iterator]: () => linesOf<LoggedEvent>(files, 'events', onBroken, lines.events) },
+    calls: { [Symbol.iterator]: () => readCalls(files, lines.calls, onBroken) },
+    events: { [Symbol.iterator]: () => logItems<LoggedEvent>(files, 'events', onBroken, lines.events) },
     iteration,
     lines,
     faults,
@@ -116,7 +116,7 @@ export function scanLogs(files: LogFiles, isTolerant = false): LogScan {
  */
 export function repairLogs(files: LogFiles): RecordedRun {
   const { recorded, found, lastEvaluated } = scanLogs(files);
-  requireWhole(files, recorded, lastEvaluated);
+  rejectLostLines(files, recorded, lastEvaluated);
   for (const name of logNames) {
     if (recorded.lines[name] < found[name].lines) keepFirstLines(files[name], recorded.lines[name]);
     else truncateFile(files[name], found[name].end);
@@ -127,7 +127,7 @@ export function repairLogs(files: LogFiles): RecordedRun {
 /** The evaluations up to an iteration. @throws UserError for a broken line or non-numeric returns */
 export function evaluationsUntil(files: LogFiles, iteration: number): readonly BufferEntry[] {
   const entries: BufferEntry[] = [];
-  for (const entry of linesOf<BufferEntry>(files, 'evaluations', undefined)) {
+  for (const entry of logItems<BufferEntry>(files, 'evaluations', undefined)) {
     if (entry.iteration <= iteration) entries.push(entry);
   }
   const { entries: whole, lost } = usableEntries(entries, files);
@@ -148,7 +148,8 @@ const unknownLines = { evaluations: Infinity, episodes: Infinity, calls: Infinit
 /** Returns a test that is true for records of complete iterations and of evaluated warm-up policies. */
 function keptTest(complete: readonly BufferEntry[], last: number) {
   const warmup = new Set(complete.flatMap((entry) => (entry.iteration === 0 ? [entry.candidate] : [])));
-  return ({ iteration, candidate }: Place) => iteration <= last && (iteration > 0 || warmup.has(candidate));
+  return ({ iteration, candidate }: CandidateId) =>
+    iteration <= last && (iteration > 0 || warmup.has(candidate));
 }
 
 /** Removes evaluations with non-numeric returns, which a damaged log may contain. */
@@ -170,7 +171,7 @@ function* filterItems<T>(items: Iterable<T>, isKept: (item: T) => boolean): Gene
  * A crash leaves at most two incomplete iterations: the interrupted one, and the one before it if that one's commit
  * was unfinished. If more are incomplete, other logs have lost lines, and rolling back would lose even more.
  */
-function requireWhole(files: LogFiles, { iteration, lines }: RecordedRun, last: number): void {
+function rejectLostLines(files: LogFiles, { iteration, lines }: RecordedRun, last: number): void {
   const file = files.evaluations;
   if (last <= iteration + 2) return;
   throw new UserError({

@@ -5,7 +5,7 @@ import { type EnvironmentSpec, type EnvironmentTexts, spaceSchema } from '../env
 import type { AnswerFormat } from '../models/language-model.js';
 import { type RecordedPolicy, recordedPolicySchema } from '../policies/module-policy.js';
 import type { Candidate } from '../rollout/replay-buffer.js';
-import type { Cap, UsageTotals } from './calls.js';
+import type { LimitUsage, UsageTotals } from './calls.js';
 import type { Confirmation, Noise, StopReason } from './events.js';
 
 /**
@@ -48,19 +48,19 @@ export interface Manifest {
   /** Root seed of this run. */
   readonly seed: number;
   readonly iterations: { readonly done: number; readonly of: number };
-  readonly best?: Best;
+  readonly best?: BestCandidate;
   readonly confirmations: readonly Confirmation[];
   /** Measured after the warm-up, and again at the end. */
   readonly noise?: Noise;
   readonly usage: UsageTotals;
   /** The amount used of each limit. */
-  readonly caps?: readonly Cap[];
+  readonly caps?: readonly LimitUsage[];
   /** Present only for an agent run; `iterations` then counts games. */
   readonly play?: PlaySummary;
 }
 
 /** A candidate with its mean return. */
-export interface Best extends Candidate {
+export interface BestCandidate extends Candidate {
   readonly return: number;
 }
 

@@ -42,8 +42,8 @@ export function requireConfig(file: string): string {
 }
 
 /** Opens a run to play its policies again; imports the user's modules. @throws UserError for a damaged or agent run */
-export async function readWholeRun(path: string): Promise<OpenedRun> {
-  const runFrame = await frameOf(path, async ({ manifest, config, policy }) => {
+export async function readPlayableRun(path: string): Promise<OpenedRun> {
+  const runFrame = await openSetup(path, async ({ manifest, config, policy }) => {
     const { id, options } = config.environment;
     const environment = recordedEnvironment(manifest) ?? (await makeEnvironment(id, options));
     return { environment, family: await openPolicyFamily(policy, environment) };
@@ -59,7 +59,7 @@ export async function readWholeRun(path: string): Promise<OpenedRun> {
  * @throws UserError if `path` is not an experiment, or its manifest or config is damaged
  */
 export async function readShownRun(path: string): Promise<OpenedRun> {
-  const { unknownNote, ...runFrame } = await readShownFrame(path);
+  const { unknownNote, ...runFrame } = await readShownSetup(path);
   const recorded = openLogs(path, true);
   const programFaults = addPrograms(runFrame.family, recorded.entries);
   // Change the list itself, because it grows while calls and events are read.
@@ -87,19 +87,19 @@ export function addPrograms(
 }
 
 /** Like `readShownRun`, without the logs. `unknownNote`: set, if the run doesn't record what its policies are. */
-export const readShownFrame = (path: string) => frameOf(path, shownParts);
+export const readShownSetup = (path: string) => openSetup(path, shownParts);
 
-type RunFrame = Omit<OpenedRun, 'recorded'>;
+type RunSetup = Omit<OpenedRun, 'recorded'>;
 type RunParts = Pick<OpenedRun, 'environment' | 'family'> & { readonly unknownNote?: string };
 
-async function frameOf(
+async function openSetup(
   path: string,
   open: (run: {
     readonly manifest: Manifest;
     readonly config: Config;
     readonly policy: PolicyConfig;
   }) => Promise<RunParts>,
-): Promise<RunFrame & Pick<RunParts, 'unknownNote'>> {
+): Promise<RunSetup & Pick<RunParts, 'unknownNote'>> {
   const manifest = readManifest(path);
   if (manifest.play !== undefined)
     throw new UserError({
@@ -136,7 +136,7 @@ async function shownParts({
   config,
   manifest,
   policy,
-}: Parameters<Parameters<typeof frameOf>[1]>[0]): Promise<RunParts> {
+}: Parameters<Parameters<typeof openSetup>[1]>[0]): Promise<RunParts> {
   const { environment: id, policy: recorded, spec } = manifest;
   const { environment: source } = config;
   const isKnown = spec !== undefined || isSelfContained(source.id);
@@ -158,7 +158,7 @@ async function shownParts({
     : { environment, family };
 }
 
-export type NotablePolicy = 'best' | 'worst' | 'first';
+export type NotableKind = 'best' | 'worst' | 'first';
 
 /**
  * The best (confirmed if possible, otherwise observed), worst and first policy of a run; undefined before any
@@ -167,7 +167,7 @@ export type NotablePolicy = 'best' | 'worst' | 'first';
 export function notablePolicies(
   entries: readonly BufferEntry[],
   { confirmations }: Pick<Manifest, 'confirmations'>,
-): Readonly<Record<NotablePolicy, BufferEntry>> | undefined {
+): Readonly<Record<NotableKind, BufferEntry>> | undefined {
   const [first] = entries;
   if (first === undefined) return undefined;
   const confirmed = finalConfirmation(confirmations);
@@ -187,7 +187,7 @@ export function notablePolicies(
  */
 export function choosePolicy(
   { recorded, manifest, path }: Pick<OpenedRun, 'recorded' | 'manifest' | 'path'>,
-  wanted: NotablePolicy | number,
+  wanted: NotableKind | number,
   candidate?: number,
 ): BufferEntry {
   const notable = notablePolicies(recorded.entries, manifest);

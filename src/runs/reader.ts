@@ -9,7 +9,7 @@ import { safeLines } from '../base/terminal-text.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { LogFiles } from './log-lines.js';
-import { evaluationsUntil, type RecordedRun, scanLogs, type WholeRun } from './logs.js';
+import { evaluationsUntil, type LoadedRun, type RecordedRun, scanLogs } from './logs.js';
 import { type Manifest, manifestShape } from './manifest.js';
 import { isTraining } from './training-files.js';
 
@@ -25,7 +25,7 @@ export const runFiles = {
   lock: 'run.lock',
 } as const;
 
-export const emptyRun: WholeRun = {
+export const emptyRun: LoadedRun = {
   entries: [],
   episodes: [],
   calls: [],
@@ -36,7 +36,7 @@ export const emptyRun: WholeRun = {
 };
 
 /** Reads a run into memory without changing it. @throws UserError if there is no run or a file is damaged */
-export function readRun(path: string): WholeRun {
+export function readRun(path: string): LoadedRun {
   const { episodes, calls, events, ...run } = openLogs(path);
   return { ...run, episodes: [...episodes], calls: [...calls], events: [...events] };
 }
@@ -48,10 +48,10 @@ export function readRun(path: string): WholeRun {
  */
 export function openLogs(path: string, isTolerant = false): RecordedRun {
   readManifest(path);
-  return scanLogs(logsIn(path), isTolerant).recorded;
+  return scanLogs(logFilesIn(path), isTolerant).recorded;
 }
 
-export const logsIn = (path: string): LogFiles => ({
+export const logFilesIn = (path: string): LogFiles => ({
   evaluations: join(path, runFiles.evaluations),
   episodes: join(path, runFiles.episodes),
   calls: join(path, runFiles.calls),
@@ -60,11 +60,11 @@ export const logsIn = (path: string): LogFiles => ({
 
 /** Reads the evaluations of complete iterations. Skips the other logs, which can be a hundred times as large. */
 export function readEvaluations(path: string, { iterations }: Manifest): readonly BufferEntry[] {
-  return evaluationsUntil(logsIn(path), iterations.done);
+  return evaluationsUntil(logFilesIn(path), iterations.done);
 }
 
 /** Reads the policies that a run copied from an earlier one (`warmup.from`) when it started. */
-export function readImported(path: string): readonly ParameterVector[] {
+export function readImportedPolicies(path: string): readonly ParameterVector[] {
   const file = join(path, runFiles.imported);
   return existsSync(file) ? (parseJson(readOwnText(file)) as ParameterVector[]) : [];
 }
@@ -77,7 +77,7 @@ export function readManifest(path: string): Manifest {
 }
 
 function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
-  const damaged = (message: string) =>
+  const damagedError = (message: string) =>
     new UserError({ file, message, hint: 'restore this file from a copy; the logs are not affected' });
   let content: unknown;
   try {
@@ -89,12 +89,14 @@ function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
   } catch (error) {
     if (error instanceof UserError) throw error;
     const { code } = error as NodeJS.ErrnoException;
-    throw damaged(code === undefined ? 'this file is not valid JSON' : `this file can't be read (${code})`);
+    throw damagedError(
+      code === undefined ? 'this file is not valid JSON' : `this file can't be read (${code})`,
+    );
   }
   const { success, data, error } = shape.safeParse(content);
   if (success) return data;
   const issue = error.issues[0]!;
-  throw damaged(`this file is damaged: ${issue.path.join('.') || 'content'}: ${issue.message}`);
+  throw damagedError(`this file is damaged: ${issue.path.join('.') || 'content'}: ${issue.message}`);
 }
 
 /** Returns the error for a path that isn't a run; explains what the path contains instead. */

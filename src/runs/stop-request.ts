@@ -10,13 +10,13 @@ const requestShape = z.object({
   now: z.boolean(),
 });
 
-const fileOf = (directory: string) => join(directory, 'stop.json');
+const requestFile = (directory: string) => join(directory, 'stop.json');
 
 export const requestStop = (directory: string, now: boolean): void =>
-  replaceFile(fileOf(directory), JSON.stringify({ now }));
+  replaceFile(requestFile(directory), JSON.stringify({ now }));
 
 /** Deletes a request to processes that have ended. */
-export const removeStopRequest = (directory: string): void => rmSync(fileOf(directory), { force: true });
+export const removeStopRequest = (directory: string): void => rmSync(requestFile(directory), { force: true });
 
 /** The two ways in which a user can end a run early. */
 export interface StopRequests {
@@ -38,15 +38,15 @@ export function watchStopRequests(
   isShared = false,
 ): { readonly stop: StopRequests; close(): void } {
   const own = { finish: new AbortController(), abort: new AbortController() };
-  const look = () => {
-    if (!existsSync(fileOf(directory))) return;
-    const request = unlessRejected(() => requestShape.safeParse(readOwnJson(fileOf(directory))).data);
+  const poll = () => {
+    if (!existsSync(requestFile(directory))) return;
+    const request = unlessRejected(() => requestShape.safeParse(readOwnJson(requestFile(directory))).data);
     if (request?.now === true) own.abort.abort();
     own.finish.abort();
   };
-  if (isShared) look();
+  if (isShared) poll();
   else removeStopRequest(directory);
-  const timer = setInterval(look, pollMs).unref();
+  const timer = setInterval(poll, pollMs).unref();
   return {
     stop: {
       finish: AbortSignal.any([finish, own.finish.signal]),

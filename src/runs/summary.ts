@@ -12,9 +12,9 @@ import {
 } from '../base/text/numbers.js';
 import type { ParameterSpec } from '../policies/policy.js';
 import { formatParameters } from '../prompting/notation/grammar.js';
-import { type Cap, limitText, type UsageTotals } from './calls.js';
+import { type LimitUsage, limitText, type UsageTotals } from './calls.js';
 import { type Confirmation, finalConfirmation, type Noise } from './events.js';
-import type { Best, Manifest } from './manifest.js';
+import type { BestCandidate, Manifest } from './manifest.js';
 import { programTitle, sourceLines } from './program-text.js';
 import { type RunStatus, readManifest, runFiles, statusOf } from './reader.js';
 
@@ -63,7 +63,7 @@ export interface RunResult extends Pick<Manifest, 'reason' | 'noise' | 'usage' |
   /** Complete iterations. */
   readonly iterations: number;
   /** The highest observed mean return, which is biased upwards. */
-  readonly best: Best | null;
+  readonly best: BestCandidate | null;
   /** Evaluation of the chosen candidate on fresh seeds; null if there is none. */
   readonly confirmed: Confirmation | null;
   readonly report: string;
@@ -91,16 +91,16 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
   const cause = causeOf(result);
   if (cause !== undefined) lines.push(`because     ${cause}`);
   if (best !== null) {
-    lines.push(`observed    ${asText(best.return)}  best mean return, ${place(best)}`);
+    lines.push(`observed    ${asText(best.return)}  best mean return, ${candidateText(best)}`);
   }
   lines.push(
     confirmed === null
       ? 'confirmed   none'
-      : `confirmed   ${asText(confirmed.mean)}  95 % interval ${formatInterval(confirmed.ci95)} over ${plural(confirmed.episodes, 'fresh episode')}, ${place(confirmed)}`,
+      : `confirmed   ${asText(confirmed.mean)}  95 % interval ${formatInterval(confirmed.ci95)} over ${plural(confirmed.episodes, 'fresh episode')}, ${candidateText(confirmed)}`,
   );
   if (result.noise !== undefined) lines.push(`noise floor ${noiseText(result.noise)}`);
   const policy = confirmed ?? best;
-  const policyTitle = policy && `${confirmed ? 'confirmed' : 'best observed'}, ${place(policy)}: `;
+  const policyTitle = policy && `${confirmed ? 'confirmed' : 'best observed'}, ${candidateText(policy)}: `;
   if (policy?.program !== undefined)
     append(lines, [
       `policy      ${policyTitle}${programTitle(policy)}`,
@@ -184,7 +184,7 @@ export function headlineOf({ reason, status }: Pick<RunResult, 'reason' | 'statu
   }
 }
 
-const place = ({ iteration, candidate }: { iteration: number; candidate: number }) =>
+const candidateText = ({ iteration, candidate }: { iteration: number; candidate: number }) =>
   iteration === 0
     ? `warm-up policy ${candidate + 1}`
     : `iteration ${iteration}${candidate > 0 ? `, candidate ${candidate + 1}` : ''}`;
@@ -192,7 +192,7 @@ const place = ({ iteration, candidate }: { iteration: number; candidate: number 
 const shorten = (text: string) => (text.length <= 300 ? text : `${text.slice(0, 299)}…`);
 
 /** Examples: `warm-up policy 4`, `iteration 12`, `iteration 12.3` (third candidate), `iteration 12, revised`. */
-export function placeName(
+export function candidateName(
   place: { readonly iteration: number; readonly candidate: number; readonly purpose?: string },
   config: { readonly candidates: number },
 ): string {
@@ -225,7 +225,7 @@ export function formatUsage(usage: UsageTotals): string {
 }
 
 /** Example: `tokens 12.3k/50k, cost 0.0123/2, time 3 min 6 s/2 h`. */
-export function formatCaps(caps: readonly Cap[]): string {
+export function formatCaps(caps: readonly LimitUsage[]): string {
   return caps
     .map(({ limit, used, cap }) => {
       const amount = (value: number) =>

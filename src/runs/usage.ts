@@ -12,12 +12,12 @@ export const noUsage: UsageTotals = {
   latencyMs: 0,
 };
 
-type Counts = Exclude<keyof UsageTotals, 'cost' | 'faults' | 'listed' | 'unreported'>;
-const countKeys = Object.keys(noUsage) as Counts[];
+type CountKey = Exclude<keyof UsageTotals, 'cost' | 'faults' | 'listed' | 'unreported'>;
+const countKeys = Object.keys(noUsage) as CountKey[];
 
 /** Sums the usage of several calls or runs. */
 export function sumUsage(totals: readonly UsageTotals[]): UsageTotals {
-  const sum: Record<Counts, number> = { ...noUsage };
+  const sum: Record<CountKey, number> = { ...noUsage };
   let cost: number | undefined;
   let unreported: number | undefined;
   let listed: string | undefined;

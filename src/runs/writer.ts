@@ -8,10 +8,10 @@ import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from './calls.js';
 import type { GameRecord, LoggedEvent, RunEvent } from './events.js';
-import { CallEncoder, type WrittenCall } from './log-lines.js';
+import { CallEncoder, type EncodedCall } from './log-lines.js';
 import { concatenate, type RecordedRun, repairLogs } from './logs.js';
 import type { Manifest } from './manifest.js';
-import { emptyRun, logsIn, readManifest, runFiles } from './reader.js';
+import { emptyRun, logFilesIn, readManifest, runFiles } from './reader.js';
 
 /** Keys of the manifest to set, or to remove if undefined. */
 type ManifestChanges = { readonly [K in keyof Manifest]?: Manifest[K] | undefined };
@@ -47,7 +47,7 @@ export function resumeRunDirectory(path: string, now: () => Date): RunDirectory 
     removeDrafts(path);
     // Read again under the lock: another process may have written in the meantime.
     const manifest = readManifest(path);
-    const recorded = repairLogs(logsIn(path));
+    const recorded = repairLogs(logFilesIn(path));
     const unlogged = unloggedCalls(path, recorded.calls);
     const calls = unlogged.length === 0 ? recorded.calls : concatenate(recorded.calls, unlogged);
     return new RunWriter({ path, manifest, recorded: { ...recorded, calls }, unlogged, release, now });
@@ -72,7 +72,7 @@ export class RunWriter implements RunDirectory {
   readonly #files: {
     readonly evaluations: JsonLinesFile<BufferEntry>;
     readonly episodes: JsonLinesFile<EpisodeRecord | GameRecord>;
-    readonly calls: JsonLinesFile<WrittenCall>;
+    readonly calls: JsonLinesFile<EncodedCall>;
     readonly events: JsonLinesFile<LoggedEvent>;
   };
   readonly #sent: SentRequests;
@@ -94,13 +94,13 @@ export class RunWriter implements RunDirectory {
     const file = join(path, runFiles.manifest);
     const write = (manifest: Manifest) => replaceFileAsync(file, JSON.stringify(manifest, null, 2));
     this.#manifest = new Low<Manifest>({ read: async () => run.manifest, write }, run.manifest);
-    const log = <T>(name: keyof RecordedRun['lines']) =>
+    const openLog = <T>(name: keyof RecordedRun['lines']) =>
       new JsonLinesFile<T>(join(path, runFiles[name]), recorded.lines[name]);
     this.#files = {
-      evaluations: log('evaluations'),
-      episodes: log('episodes'),
-      calls: log('calls'),
-      events: log('events'),
+      evaluations: openLog('evaluations'),
+      episodes: openLog('episodes'),
+      calls: openLog('calls'),
+      events: openLog('events'),
     };
     for (const call of unlogged) this.#logCall(call);
     this.#committing = this.#files.calls.flush();

@@ -112,7 +112,7 @@ function intervalOf(strata: readonly Stratum[], by: 'bootstrap' | 'student'): In
   const half = halfWidth(strata, by);
   const [low, high] = [center - half, center + half];
   const isOpen = (side: 0 | 1) => strata.some((one) => hiddenAt(one, side).length > 0);
-  const endAt = (side: 0 | 1) => quantile(ascending(withHidden(strata, side)), [0.025, 0.975][side]!);
+  const endAt = (side: 0 | 1) => quantile(ascending(bayesianDraws(strata, side)), [0.025, 0.975][side]!);
   return [isOpen(0) ? Math.min(low, endAt(0)) : low, isOpen(1) ? Math.max(high, endAt(1)) : high];
 }
 
@@ -121,11 +121,11 @@ const hiddenAt = ({ hidden = nothingHidden, weight = 1 }: Stratum, side: 0 | 1):
   [hidden[weight > 0 ? side : 1 - side]!].filter(Number.isFinite);
 
 /** Returns draws of the sum from the Bayesian bootstrap. */
-function withHidden(strata: readonly Stratum[], side: 0 | 1): number[] {
+function bayesianDraws(strata: readonly Stratum[], side: 0 | 1): number[] {
   const totals = new Array<number>(resampleCount).fill(0);
   for (const [index, one] of strata.entries()) {
     const all = [...one.values, ...hiddenAt(one, side)];
-    const shares = sharesOf(index, all.length);
+    const shares = dirichletWeights(index, all.length);
     for (let resample = 0; resample < resampleCount; resample++)
       for (const [i, value] of all.entries())
         totals[resample]! += (one.weight ?? 1) * shares[resample * all.length + i]! * value;
@@ -136,7 +136,7 @@ function withHidden(strata: readonly Stratum[], side: 0 | 1): number[] {
 /** Caches the shares of all resamples, uniform over those that add up to 1, by stratum and sample size. */
 const sharesBySize = new Map<string, Float64Array>();
 
-function sharesOf(index: number, count: number): Float64Array {
+function dirichletWeights(index: number, count: number): Float64Array {
   const cachedShares = sharesBySize.get(`${index} ${count}`);
   if (cachedShares !== undefined) return cachedShares;
   const random = createGenerator(index);
@@ -191,7 +191,10 @@ const statistics = { median, iqm: interquartileMean } as const;
  * of the percentile bootstrap are widened to match Student's t with n − 1 degrees of freedom: α/2 becomes
  * P(Z > √(n/(n−1))·t₀.₉₇₅) (Hesterberg 2015, "What Teachers Should Know About the Bootstrap").
  */
-export function percentile95(values: readonly number[], statistic: keyof typeof statistics): Interval | null {
+export function percentileInterval95(
+  values: readonly number[],
+  statistic: keyof typeof statistics,
+): Interval | null {
   const count = values.length;
   if (count < fewestForInterval) return null;
   return memoize(`${statistic};${values.join()}`, () => {
@@ -217,7 +220,7 @@ type Statistic = (values: readonly number[]) => number;
 /** @param statistic must not keep its array, because the next resample overwrites it */
 function resampleAll(values: readonly number[], statistic: Statistic): number[] {
   const count = values.length;
-  const indices = drawnIndices(count);
+  const indices = drawIndices(count);
   const picked = [...values];
   return Array.from({ length: resampleCount }, (_, resample) => {
     for (let i = 0; i < count; i++) picked[i] = values[indices[resample * count + i]!]!;
@@ -228,7 +231,7 @@ function resampleAll(values: readonly number[], statistic: Statistic): number[] 
 /** Caches the indices of all resamples by sample size, so that they are drawn only once. */
 const indicesBySize = new Map<number, Uint32Array>();
 
-function drawnIndices(count: number): Uint32Array {
+function drawIndices(count: number): Uint32Array {
   const known = indicesBySize.get(count);
   if (known !== undefined) return known;
   const random = createGenerator(0);

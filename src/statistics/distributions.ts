@@ -30,7 +30,7 @@ export function normalTail(z: number): number {
  * probabilities, the interval also covers their mean (Hoeffding 1956: their sum varies less).
  * @param successes 0 … trials
  */
-export function shareInterval95(successes: number, trials: number): readonly [number, number] {
+export function proportionInterval95(successes: number, trials: number): readonly [number, number] {
   if (trials === 0) return [0, 1];
   const quantile =
     require('@stdlib/stats-base-dists-beta-quantile') as typeof import('@stdlib/stats-base-dists-beta-quantile');

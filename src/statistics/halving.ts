@@ -1,11 +1,11 @@
 import { mean } from './descriptive.js';
 
-const roundsFor = (count: number) => Math.ceil(Math.log2(count));
+const roundCount = (count: number) => Math.ceil(Math.log2(count));
 
 /** The largest number of competitors that a budget allows: each plays at least two episodes per round. */
-export const maxWithinBudget = (budget: number, most: number): number => {
+export const maxCompetitors = (budget: number, most: number): number => {
   let count = most;
-  while (count > 1 && 2 * count * roundsFor(count) > budget) count--;
+  while (count > 1 && 2 * count * roundCount(count) > budget) count--;
   return count;
 };
 
@@ -16,13 +16,13 @@ export const maxWithinBudget = (budget: number, most: number): number => {
  * @param onEliminated receives a competitor that has played its last episode
  * @returns the competitors that haven't dropped out, best first
  */
-export async function halve<T>(
+export async function sequentialHalving<T>(
   all: readonly T[],
   budget: number,
   play: (one: T, first: number, count: number) => Promise<readonly number[] | undefined>,
   onEliminated: (one: T, returns: readonly number[]) => void = () => undefined,
 ): Promise<readonly T[]> {
-  const rounds = roundsFor(all.length);
+  const rounds = roundCount(all.length);
   let remaining = all.map((one) => ({ one, returns: [] as readonly number[] }));
   let ranked: readonly T[] = [];
   for (let round = 0, first = 0; round < rounds && remaining.length > 1; round++) {

@@ -6,15 +6,15 @@ import {
   type Interval,
   interval95,
   meanInterval95,
-  percentile95,
+  percentileInterval95,
   realLine,
 } from './bootstrap.js';
 import { interquartileMean, largest, mean, sum } from './descriptive.js';
-import { shareInterval95 } from './distributions.js';
+import { proportionInterval95 } from './distributions.js';
 import { minForVerdict, signFlipTest } from './tests.js';
 
 /** Statistics of one method. Intervals are 95%; null for too few values (see `interval95`). */
-export interface Summary {
+export interface SampleSummary {
   readonly count: number;
   readonly mean: number;
   readonly meanInterval: Interval | null;
@@ -36,18 +36,18 @@ export interface PairedDifference {
 }
 
 /** Summarises values; undefined if there are none. @param within range of possible values; clips the mean's interval */
-export function summarize(values: readonly number[], within: Interval = realLine): Summary | undefined {
+export function summarize(values: readonly number[], within: Interval = realLine): SampleSummary | undefined {
   const meanSummary = summarizeMean(values, within);
   if (meanSummary === undefined) return undefined;
   // This interval needs no clipping: percentiles of resamples stay within the range of the values.
-  return { ...meanSummary, iqm: interquartileMean(values), iqmInterval: percentile95(values, 'iqm') };
+  return { ...meanSummary, iqm: interquartileMean(values), iqmInterval: percentileInterval95(values, 'iqm') };
 }
 
 /** Like `summarize`, without the interquartile mean, whose interval takes most of the time. */
 export function summarizeMean(
   values: readonly number[],
   within: Interval = realLine,
-): Pick<Summary, 'count' | 'mean' | 'meanInterval'> | undefined {
+): Pick<SampleSummary, 'count' | 'mean' | 'meanInterval'> | undefined {
   if (values.length === 0) return undefined;
   return { count: values.length, mean: mean(values), meanInterval: meanInterval95(values, within) };
 }
@@ -79,7 +79,7 @@ export function comparePairs(
     difference,
     interval: clip(interval95([{ values: differences, hidden }]), differenceRange(within), difference),
     winRate: wins / pairCount,
-    winInterval: shareInterval95(wins, pairCount),
+    winInterval: proportionInterval95(wins, pairCount),
     p: pairCount < minForVerdict ? null : signFlipTest(differences),
   };
 }

@@ -132,7 +132,7 @@ export function withVerdicts<T extends TestResult>(together: readonly T[]): read
 }
 
 /** Judges the differences of several results together; a difference that is part of several results counts once. */
-export function judge<T extends TestResult>(results: readonly (readonly T[])[]) {
+export function judgeAll<T extends TestResult>(results: readonly (readonly T[])[]) {
   const distinct = [...new Set(results.flat())];
   const judged = new Map(withVerdicts(distinct).map((difference, i) => [distinct[i]!, difference]));
   return results.map((own) => own.map((difference) => judged.get(difference)!));

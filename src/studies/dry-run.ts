@@ -7,7 +7,7 @@ import { resolvedYaml } from '../config/load.js';
 import { Prompter } from '../experiment/prompter.js';
 import type { Assembly } from '../experiment/setup/assemble.js';
 import { policiesText } from '../policies/policy.js';
-import { measure } from '../rollout/evaluation.js';
+import { evaluatePolicy } from '../rollout/evaluation.js';
 import { createReplayBuffer } from '../rollout/replay-buffer.js';
 import type { RecordedRun } from '../runs/logs.js';
 import { emptyRun } from '../runs/reader.js';
@@ -58,14 +58,14 @@ async function evaluateRandom(
   const random = warmupGenerator(seed);
   const seeds = evaluationSeeds(seed, evaluation.episodes);
   const setting = { environment, family, maxSteps: evaluation.maxSteps, record: 'first', workers } as const;
-  const measurements: Awaited<ReturnType<typeof measure>>[] = [];
+  const measurements: Awaited<ReturnType<typeof evaluatePolicy>>[] = [];
   for (let i = 0; i < count; i++) {
     const after = i - warmup.policies;
     const iteration = after < 0 ? 0 : 1 + Math.floor(after / perIteration);
     const candidate = after < 0 ? i : after % perIteration;
     const source = after < 0 ? 'warm-up' : 'proposal';
     const place = { iteration, group: iteration, candidate, source } as const;
-    measurements.push(await measure(setting, family.initial(random), seeds, place, abort));
+    measurements.push(await evaluatePolicy(setting, family.initial(random), seeds, place, abort));
   }
   return {
     ...emptyRun,

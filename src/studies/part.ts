@@ -13,7 +13,7 @@ export const isInPart = (part: PlanPart | undefined) => (_: unknown, number: num
   part === undefined || number % part.of === part.index;
 
 /** Parses a part such as `0/4`. @throws UserError if it is malformed or out of range */
-export function partOf(text: string | undefined): PlanPart | undefined {
+export function parsePart(text: string | undefined): PlanPart | undefined {
   if (text === undefined) return undefined;
   const [, index, of] = /^(\d+)\/(\d+)$/.exec(text)?.map(Number) ?? [];
   if (index !== undefined && of !== undefined && index < of) return { index, of };
@@ -28,7 +28,7 @@ export function partOf(text: string | undefined): PlanPart | undefined {
  * A part's share of the limits; calls, tokens and evaluations are rounded down.
  * @throws UserError if a part could make no call, use no token or evaluate nothing
  */
-export function shareOf(limits: LimitsConfig, { of }: Pick<PlanPart, 'of'>): LimitsConfig {
+export function divideLimits(limits: LimitsConfig, { of }: Pick<PlanPart, 'of'>): LimitsConfig {
   const roundedShare = (key: 'calls' | 'evaluations' | 'tokens') => {
     const limit = limits[key];
     if (limit === undefined || limit >= of) return limit && Math.floor(limit / of);

@@ -88,7 +88,7 @@ export function requireConfirmation({ confirmation }: Config, file: string): voi
 }
 
 /** The directory of a plan. */
-export interface PlanPlace {
+export interface PlanStore {
   readonly directory: string;
   /** Returns the plan's new record, given the existing one. @throws UserError if that belongs to another plan */
   readonly record: (written: unknown) => object;
@@ -113,7 +113,7 @@ export function rejectDirectory(kind: Plan['kind'], directory: string, message?:
  */
 export function openPlan(
   kind: Plan['kind'],
-  { directory, record }: PlanPlace,
+  { directory, record }: PlanStore,
   command: string | undefined,
 ): () => void {
   const file = join(directory, planFile);
@@ -136,7 +136,7 @@ export function openPlan(
  * Like `openPlan`, but for one of several processes that run parts of the plan at the same time.
  * @throws UserError while a process executes the whole plan
  */
-export function openPart({ directory, record }: PlanPlace): void {
+export function openPart({ directory, record }: PlanStore): void {
   makeDirectory(directory);
   if (isLocked(join(directory, planLock)))
     throw new UserError({

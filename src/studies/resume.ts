@@ -15,8 +15,8 @@ import { assemble, type OwnParts } from '../experiment/setup/assemble.js';
 import { continuationHint, rejectDifferences, requireSameSetup } from '../runs/fingerprint.js';
 import { findRun } from '../runs/listing/names.js';
 import { alreadyRunningError } from '../runs/listing/stop.js';
-import { readShownFrame, requireConfig } from '../runs/open-run.js';
-import { readImported, readManifest, runFiles } from '../runs/reader.js';
+import { readShownSetup, requireConfig } from '../runs/open-run.js';
+import { readImportedPolicies, readManifest, runFiles } from '../runs/reader.js';
 import { describeReason } from '../runs/summary.js';
 import { resumeRunDirectory } from '../runs/writer.js';
 import { writeReport } from '../web/report/write-report.js';
@@ -26,7 +26,7 @@ import {
   openModel,
   printResult,
   type ReadyRun,
-  type RunNotes,
+  type StartContext,
 } from './run.js';
 import { requireOwnLimits, type SharedLimits } from './shared-limits.js';
 
@@ -46,7 +46,7 @@ export async function resumeRun(
   const reopened = await reopenRun(path, config, context);
   if (typeof reopened !== 'string') return finishRun(reopened, args, context);
   if (await finishKilledRun(path, context.now, writeReport)) {
-    const { family } = await readShownFrame(path);
+    const { family } = await readShownSetup(path);
     return exitCodeOf(printResult(path, family.parameters, args.json, context).status);
   }
   const manifest = readManifest(path);
@@ -66,7 +66,7 @@ export async function resumeRun(
 export async function reopenRun(
   path: string,
   wanted: Config,
-  context: RunNotes & Pick<CommandContext, 'env'>,
+  context: StartContext & Pick<CommandContext, 'env'>,
   { own, shared }: { readonly own?: OwnParts; readonly shared?: SharedLimits | undefined } = {},
 ): Promise<ReadyRun | string> {
   const file = join(path, runFiles.config);
@@ -77,7 +77,7 @@ export async function reopenRun(
   const manifest = readManifest(path);
   const left = continuationHint(manifest, originalConfig, config, path, shared?.limits);
   if (left !== undefined) return left;
-  const assembly = await assemble(config, context.env, readImported(path), own);
+  const assembly = await assemble(config, context.env, readImportedPolicies(path), own);
   requireSameSetup(assembly, manifest, file);
   await openModel(assembly, context);
   const directory = resumeRunDirectory(path, context.now);

@@ -15,7 +15,7 @@ import { floorText, formatCaps } from '../runs/summary.js';
 import { mean } from '../statistics/descriptive.js';
 
 /** Shows the progress of a run. */
-export interface Display {
+export interface EventDisplay {
   show(event: RunEvent): void;
   close(): void;
 }
@@ -25,17 +25,17 @@ export function createDisplay(
   mode: ProgressMode,
   context: Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds'>,
   areGames = false,
-): Display {
+): EventDisplay {
   const progress = createProgress(mode, context);
   const show = areGames ? gameDisplay(progress) : runDisplay(progress);
   return {
-    show: (event) => (mode.json === true ? progress.emit(dropBulk(event)) : show(event)),
+    show: (event) => (mode.json === true ? progress.emit(compactEvent(event)) : show(event)),
     close: () => progress.close(),
   };
 }
 
 /** Returns an event as `--json` prints it; trajectories, messages and replies stay in the run directory. */
-function dropBulk(event: RunEvent): object {
+function compactEvent(event: RunEvent): object {
   if (event.kind === 'game-finished') {
     const { last: _last, turns: _turns, ...game } = event.game;
     return { kind: event.kind, game };
@@ -125,16 +125,17 @@ function runDisplay(progress: Progress): (event: RunEvent) => void {
   /** The best score that has been printed permanently. */
   let shownBest: BestSoFar | undefined;
 
-  const iterate = () => progress.begin({ label: 'iteration', total, value: completed, lineSeconds: 0 });
+  const beginIterations = () =>
+    progress.begin({ label: 'iteration', total, value: completed, lineSeconds: 0 });
   const count = ({ score, iteration }: BestSoFar) => {
     if (best === undefined || score > best.score) best = { score, iteration };
   };
   /** On a terminal, the progress line is overwritten, so improvements are also printed permanently. */
-  const keepBest = () => {
+  const printBest = () => {
     if (best === undefined || best === shownBest) return;
     const asText = distinctFormat([best.score, shownBest?.score]);
     const previous = shownBest === undefined ? '' : `, was ${asText(shownBest.score)}`;
-    progress.keep(`${placeOf(best)}  best ${asText(best.score)}${previous}`);
+    progress.keep(`${positionText(best)}  best ${asText(best.score)}${previous}`);
     shownBest = best;
   };
   const figures = (score: number | undefined) => {
@@ -160,7 +161,7 @@ function runDisplay(progress: Progress): (event: RunEvent) => void {
         const policyText = parameters === undefined ? 'programs' : `${parameters} parameters`;
         progress.say(`${environment}, ${policyText}, ${model}`);
         if (resumedAt !== undefined) progress.say(`resumed at iteration ${resumedAt}`);
-        iterate();
+        beginIterations();
         break;
       }
       case 'warmup-evaluated': {
@@ -170,8 +171,8 @@ function runDisplay(progress: Progress): (event: RunEvent) => void {
         count(entry);
         progress.update(entry.candidate + 1, figures(entry.score));
         if (entry.candidate + 1 < of) break;
-        keepBest();
-        iterate();
+        printBest();
+        beginIterations();
         break;
       }
       case 'candidate-evaluated':
@@ -187,10 +188,10 @@ function runDisplay(progress: Progress): (event: RunEvent) => void {
         break;
       case 'iteration-finished':
         completed = event.iteration;
-        keepBest();
+        printBest();
         if (isReadingFirst === true) {
           isReadingFirst = false;
-          iterate();
+          beginIterations();
         }
         progress.update(completed, [...figures(event.score), ...usageFigures(event)]);
         break;
@@ -213,7 +214,7 @@ function runDisplay(progress: Progress): (event: RunEvent) => void {
         progress.update(++confirmations, [
           `${stage === 'final' ? 'confirmed' : 'mean'} ${formatReturn(mean)}`,
           `95 % interval ${formatInterval(ci95)}`,
-          placeOf(event.confirmation),
+          positionText(event.confirmation),
         ]);
         break;
       }
@@ -223,7 +224,7 @@ function runDisplay(progress: Progress): (event: RunEvent) => void {
   };
 }
 
-const placeOf = ({ iteration }: Pick<BestSoFar, 'iteration'>) =>
+const positionText = ({ iteration }: Pick<BestSoFar, 'iteration'>) =>
   iteration === 0 ? 'warm-up' : `iteration ${iteration}`;
 
 type EventOf<Kind extends RunEvent['kind']> = Extract<RunEvent, { readonly kind: Kind }>;

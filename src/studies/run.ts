@@ -24,7 +24,7 @@ import type { RunDirectory } from '../runs/writer.js';
 import { writeReport } from '../web/report/write-report.js';
 import { type DryRunArguments, dryRun } from './dry-run.js';
 import type { ScheduleArguments } from './plan.js';
-import { createDisplay, type Display } from './run-progress.js';
+import { createDisplay, type EventDisplay } from './run-progress.js';
 import type { SharedLimits } from './shared-limits.js';
 
 export interface ConfigArguments extends Pick<ScheduleArguments, 'json' | 'quiet'> {
@@ -52,7 +52,7 @@ export async function runConfig(
   return withLocations(loaded, async () => {
     const own = args.dryRun ? {} : { ask: context.stop.finish };
     const assembly = await assemble(loaded.config, context.env, undefined, own);
-    await rejectErrors(assembly, !args.dryRun, context);
+    await reportFindings(assembly, !args.dryRun, context);
     if (args.dryRun) {
       try {
         return await dryRun(assembly, args, context);
@@ -60,10 +60,10 @@ export async function runConfig(
         await closeEnvironment(assembly);
       }
     }
-    const place = () => newRunPath(args, args.config, context, assembly.config.name);
+    const choosePath = () => newRunPath(args, args.config, context, assembly.config.name);
     // Notes from importing the config, to be stored in the run.
     const notes = loaded.imported === undefined ? [] : loaded.notes;
-    return finishRun(await beginRun(assembly, place, context, notes), args, context);
+    return finishRun(await beginRun(assembly, choosePath, context, notes), args, context);
   });
 }
 
@@ -72,7 +72,7 @@ export async function runConfig(
  * @param ask true to ask the model's server for its context length
  * @throws UserError if the run can't succeed
  */
-async function rejectErrors(assembly: Assembly, ask: boolean, context: CommandContext): Promise<void> {
+async function reportFindings(assembly: Assembly, ask: boolean, context: CommandContext): Promise<void> {
   const findings = preflight(
     assembly,
     await contextOf(assembly.config.model, assembly.proposer.model, ask, context.stop.finish),
@@ -108,7 +108,7 @@ export type RunContext = Pick<CommandContext, 'now' | 'milliseconds' | 'stop'>;
 /** Does a run's work in its directory, and closes everything at the end. @param keep updates the manifest */
 export async function runInDirectory(
   directory: RunDirectory,
-  display: Display,
+  display: EventDisplay,
   { milliseconds, now, stop }: RunContext,
   {
     close,
@@ -149,7 +149,7 @@ export async function runInDirectory(
  */
 export async function executeRun(
   { assembly, directory }: ReadyRun,
-  display: Display,
+  display: EventDisplay,
   context: RunContext,
   shared?: SharedLimits,
 ): Promise<void> {
@@ -186,29 +186,29 @@ export interface ReadyRun {
   readonly directory: RunDirectory;
 }
 
-export type RunNotes = Pick<CommandContext, 'note' | 'now'> & Partial<Pick<CommandContext, 'stop'>>;
+export type StartContext = Pick<CommandContext, 'note' | 'now'> & Partial<Pick<CommandContext, 'stop'>>;
 
 /**
  * Starts a run after opening its models.
- * @param place chooses the directory; called after the models have been opened
+ * @param choosePath chooses the directory; called after the models have been opened
  */
 export async function beginRun(
   assembly: Assembly,
-  place: () => string,
-  context: RunNotes,
+  choosePath: () => string,
+  context: StartContext,
   notes?: readonly string[],
 ): Promise<ReadyRun> {
   await openModel(assembly, context);
-  return { assembly, directory: startRun(assembly, place(), context, notes) };
+  return { assembly, directory: startRun(assembly, choosePath(), context, notes) };
 }
 
-/** @throws UserError if a model can't be opened (FailedWork if nothing answers), before anything is written */
-export async function openModel(assembly: Assembly, { note, stop }: RunNotes): Promise<void> {
+/** @throws UserError if a model can't be opened (WorkError if nothing answers), before anything is written */
+export async function openModel(assembly: Assembly, { note, stop }: StartContext): Promise<void> {
   try {
     await reserveContext(assembly, stop?.finish, ({ kind, message }) => {
       const isHere = /\/\/(127\.|\[::1\]|localhost)/.test(message);
-      const remedy = isHere ? 'start the server' : 'check the address and your network';
-      if (kind === 'network') throw new WorkError({ message, hint: `${remedy}, then repeat the command` });
+      const advice = isHere ? 'start the server' : 'check the address and your network';
+      if (kind === 'network') throw new WorkError({ message, hint: `${advice}, then repeat the command` });
       note(warningText(`${message}; the run fails if the model still doesn't answer after the warm-up`));
     });
     for (const model of languageModelsOf(assembly)) {

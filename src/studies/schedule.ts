@@ -24,7 +24,7 @@ import {
   openPlan,
   type Plan,
   type PlanEntry,
-  type PlanPlace,
+  type PlanStore,
   type RunEnd,
   type ScheduleArguments,
 } from './plan.js';
@@ -56,7 +56,7 @@ export interface PlanOutcome {
   readonly limit?: LimitName | undefined;
 }
 
-interface Reporting<Result> {
+interface PlanReporter<Result> {
   /** Writes the results so far, given the failures. Called at the start and end and after each run; not for a part. */
   readonly write: (failures: readonly PlanFailure[]) => Result;
   /** Prints the results at the end. */
@@ -73,14 +73,14 @@ interface Reporting<Result> {
  */
 export async function runPlan<Result>(
   plan: Plan,
-  given: PlanPlace,
+  given: PlanStore,
   args: ScheduleArguments,
   context: CommandContext,
-  { page, print, write }: Reporting<Result>,
+  { page, print, write }: PlanReporter<Result>,
 ): Promise<number> {
   const { cluster, json, open, part } = args;
   const { entries, kind } = plan;
-  const place: PlanPlace = {
+  const place: PlanStore = {
     ...given,
     record: (written) => ({ ...given.record(written), runs: entries.length }),
   };

@@ -11,7 +11,7 @@ import { concatenate } from '../runs/logs.js';
 import { openLogs, planFile, readManifest, runFiles } from '../runs/reader.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { unloggedCalls } from '../runs/writer.js';
-import { type PlanPart, shareOf } from './part.js';
+import { divideLimits, type PlanPart } from './part.js';
 import type { Plan, PlanEntry } from './plan.js';
 
 /** The runs of a sweep, which share limits. */
@@ -75,7 +75,7 @@ const usageOf = ({ activeMs, calls, evaluations }: RunUsage): CallUsage => ({
 export function limitsOf(plan: Plan, directory: string, part?: PlanPart): SharedLimits | undefined {
   const { entries, limits = {} } = plan;
   if (!hasLimits(plan)) return undefined;
-  return new SharedLimits(part === undefined ? limits : shareOf(limits, part), entries, directory);
+  return new SharedLimits(part === undefined ? limits : divideLimits(limits, part), entries, directory);
 }
 
 /** @throws UserError if the run at `path` belongs to a sweep with limits, which only the sweep's command can count */

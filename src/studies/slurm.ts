@@ -14,16 +14,16 @@ import type { SlurmConfig } from '../config/many-runs.js';
 import { isSweepLimitRaised } from '../runs/fingerprint.js';
 import { readManifest } from '../runs/reader.js';
 import { removeStopRequest } from '../runs/stop-request.js';
-import { isInPart, shareOf } from './part.js';
+import { divideLimits, isInPart } from './part.js';
 import { isComplete, type Plan, type PlanEntry } from './plan.js';
 import { hasLimits } from './shared-limits.js';
 
 const execFileAsync = promisify(execFile);
 
-const recordOf = (directory: string) => join(directory, 'slurm', 'job.json');
+const recordFile = (directory: string) => join(directory, 'slurm', 'job.json');
 
 const writeRecord = (directory: string, record: JobRecord) =>
-  replaceFile(recordOf(directory), `${JSON.stringify(record)}\n`);
+  replaceFile(recordFile(directory), `${JSON.stringify(record)}\n`);
 
 /** The last job of a directory. */
 interface JobRecord {
@@ -93,13 +93,13 @@ export async function runOnCluster(
   const { entries } = plan;
   const runs = plural(entries.length, 'run');
   const of = Math.min(slurm.tasks, entries.length);
-  const limits = shareOf(plan.limits ?? {}, { of });
+  const limits = divideLimits(plan.limits ?? {}, { of });
   const isLeft = ({ path }: PlanEntry) => {
     const run = join(directory, path);
     return !isComplete(run) || isSweepLimitRaised(readManifest(run), limits);
   };
   const runsLeft = entries.filter(isLeft).length;
-  const { job, tasks: tasksBefore } = (readOwnJson(recordOf(directory)) ?? { tasks: of }) as JobRecord;
+  const { job, tasks: tasksBefore } = (readOwnJson(recordFile(directory)) ?? { tasks: of }) as JobRecord;
   if (job !== undefined) {
     const states = await statesOf(job);
     if (states.length === 0) writeRecord(directory, { tasks: tasksBefore });
@@ -132,7 +132,7 @@ export async function runOnCluster(
   return true;
 }
 
-interface Job {
+interface SlurmJob {
   /** Program and arguments. */
   readonly command: readonly string[];
   /** Text to append to the command, in shell syntax. */
@@ -145,7 +145,7 @@ interface Job {
   readonly tasks: readonly number[];
 }
 
-export function jobScript({ command, part, cwd, log, name, tasks }: Job, slurm: SlurmConfig): string {
+export function jobScript({ command, part, cwd, log, name, tasks }: SlurmJob, slurm: SlurmConfig): string {
   const options = [
     `job-name=${name}`,
     `array=${arrayText(tasks)}${slurm.atOnce === undefined ? '' : `%${slurm.atOnce}`}`,

@@ -7,17 +7,17 @@ import { changeLabels } from '../runs/listing/labels.js';
 import { isBelow } from '../runs/listing/scan.js';
 import { stoppedText, stopRun } from '../runs/listing/stop.js';
 import { HttpError, readJsonBody } from './http.js';
-import type { Live } from './live.js';
+import type { LiveItems } from './live.js';
 
 /** Performs a page's request. @returns the outcome, as text for the user */
-export type ViewAction = (request: IncomingMessage, live: Live) => Promise<{ readonly text: string }>;
+export type ViewAction = (request: IncomingMessage, live: LiveItems) => Promise<{ readonly text: string }>;
 
 /** Maximum size of a request's body in bytes: enough for the names of thousands of runs. */
 const maxBody = 2 ** 20;
 
 /** Creates an action that validates its request against a schema. */
 const createAction =
-  <T>(shape: z.ZodType<T>, perform: (asked: T, live: Live) => Promise<string>): ViewAction =>
+  <T>(shape: z.ZodType<T>, perform: (asked: T, live: LiveItems) => Promise<string>): ViewAction =>
   async (request, live) => {
     // Browsers send an Origin header, unlike most other programs. The token has already been checked.
     if (request.headers.origin === undefined)

@@ -34,7 +34,7 @@ export function requireToken({ headers, method, url = '' }: IncomingMessage, tok
  * Writes a file that redirects to a secret URL. If a browser got the URL as an argument, other users could see it.
  * @returns its path (readable only by this user) and a function that removes it
  */
-export function addressFile(url: string): { readonly path: string; readonly remove: () => void } {
+export function writeAddressFile(url: string): { readonly path: string; readonly remove: () => void } {
   const folder = mkdtempSync(join(tmpdir(), 'policyloop-view-'));
   const path = join(folder, 'open.html');
   writeFileSync(path, forwardingPage(url), { mode: 0o600 });

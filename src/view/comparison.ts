@@ -12,7 +12,7 @@ import { comparisonPage } from '../studies/comparison/page.js';
 import { compareGroups } from '../studies/comparison/run-comparison.js';
 import { groupRuns } from '../studies/comparison/run-groups.js';
 import { itemAddress } from '../web/address.js';
-import type { GroupFigures } from '../web/messages.js';
+import type { GroupMeans } from '../web/messages.js';
 import type { Page } from '../web/page.js';
 import { type Group, groupsOf, sortedGroups } from '../web/table/groups.js';
 import { maxCompared, stateOf } from '../web/table/state.js';
@@ -20,7 +20,7 @@ import { HttpError } from './http.js';
 import { comparedRun, configKeys, configuredRun, readAhead, withSettings } from './run-data.js';
 
 /** Returns the items that the query's `of` selects by name, directory or pattern; all items if there is no `of`. */
-function namedPlaces(places: readonly LocatedItem[], query: URLSearchParams): readonly LocatedItem[] {
+function namedItems(places: readonly LocatedItem[], query: URLSearchParams): readonly LocatedItem[] {
   const names = query.getAll('of');
   if (names.length === 0) return places;
   const named = names.flatMap((name) => {
@@ -35,7 +35,7 @@ function namedPlaces(places: readonly LocatedItem[], query: URLSearchParams): re
 
 /** Groups the items that the query's `of` and filter select. */
 function filteredGroups(all: readonly LocatedItem[], query: URLSearchParams): readonly Group[] {
-  const places = namedPlaces(all, query);
+  const places = namedItems(all, query);
   const { by, filter } = stateOf(query);
   const { keys } = configKeys(places);
   const { accepts, settingKeys, problems } = parseFilter(filter, keys);
@@ -49,7 +49,7 @@ function filteredGroups(all: readonly LocatedItem[], query: URLSearchParams): re
 export function groupFigures(
   places: readonly LocatedItem[],
   query: URLSearchParams,
-): Readonly<Record<string, GroupFigures>> {
+): Readonly<Record<string, GroupMeans>> {
   const locatedByName = new Map(places.map((place) => [place.item.name, place]));
   return Object.fromEntries(
     filteredGroups(places, query).map(({ id, items }) => {
@@ -85,14 +85,14 @@ export async function comparisonFor(places: readonly LocatedItem[], query: URLSe
   await readAhead(chosen, { withCurves: true });
   const isByRun = by.join() === 'run';
   const itemByPath = new Map(chosen.map(({ item, path }) => [path, item]));
-  const named = (path: string) => itemByPath.get(path)!.name;
+  const nameOf = (path: string) => itemByPath.get(path)!.name;
   const runs = chosen.flatMap((place) => configuredRun(place) ?? []);
   if (isByRun && runs.length > maxCompared)
     throw new HttpError(400, `at most ${maxCompared} single runs can be compared; group them by a key`);
   // Single runs are compared without statistical tests, so unfinished ones are kept.
   const { kept, leftOut: unfit } = isByRun
     ? { kept: runs, leftOut: [] }
-    : selectUsable(runs, query.has('unfinished'), named);
+    : selectUsable(runs, query.has('unfinished'), nameOf);
   const readPaths = new Set(runs.map(({ path }) => path));
   const unreadable = chosen.filter(({ item, path }) => item.kind === 'run' && !readPaths.has(path));
   const leftOut = [
@@ -103,7 +103,7 @@ export async function comparisonFor(places: readonly LocatedItem[], query: URLSe
   if (readable.length === 0) throw noRunsLeftError(leftOut, runs.length === 0);
   const keys = by.join() === 'config' ? undefined : by;
   const tasks = groupRuns(readable, keys, ({ path }) => valuesOf(itemByPath.get(path)!, by));
-  const comparison = compareGroups(tasks, { by: keys, target: undefined, named, leftOut });
+  const comparison = compareGroups(tasks, { by: keys, target: undefined, nameOf, leftOut });
   const untested = comparison.tasks.map((task) => ({ ...task, differences: [], pairings: [], cautions: [] }));
   const shown = isByRun ? { ...comparison, by: null, tasks: untested } : comparison;
   return comparisonPage(shown, tasks, { linkOf: itemAddress, isByRun, mostRuns: 200 });

@@ -78,14 +78,14 @@ export async function startHttp(
  */
 export function guardConnections(server: Server, most = 256): void {
   /** For each connection, oldest first: returns true while the server answers a complete request. */
-  const isBusy = new Map<Duplex, () => boolean>();
+  const busyChecks = new Map<Duplex, () => boolean>();
   server.on('connection', (socket: Duplex) => {
-    isBusy.set(socket, () => false);
-    socket.once('close', () => isBusy.delete(socket));
-    if (isBusy.size > most) ([...isBusy].find(([, busy]) => !busy())?.[0] ?? socket).destroy();
+    busyChecks.set(socket, () => false);
+    socket.once('close', () => busyChecks.delete(socket));
+    if (busyChecks.size > most) ([...busyChecks].find(([, busy]) => !busy())?.[0] ?? socket).destroy();
   });
   server.on('request', (request: IncomingMessage, response: ServerResponse) =>
-    isBusy.set(request.socket, () => request.complete && !response.writableEnded),
+    busyChecks.set(request.socket, () => request.complete && !response.writableEnded),
   );
 }
 

@@ -11,7 +11,7 @@ import {
   scanItems,
   versionOf,
 } from '../runs/listing/scan.js';
-import { logsIn, runFiles } from '../runs/reader.js';
+import { logFilesIn, runFiles } from '../runs/reader.js';
 import { trainingFiles } from '../runs/training-files.js';
 import { resultFiles } from '../studies/plan.js';
 import { HttpError } from './http.js';
@@ -47,7 +47,7 @@ interface Watcher {
 
 /** Returns the files that the page of an item shows. */
 function filesOf({ item: { kind }, path }: LocatedItem): readonly string[] {
-  const { calls, episodes, evaluations, events } = logsIn(path);
+  const { calls, episodes, evaluations, events } = logFilesIn(path);
   const manifest = join(path, runFiles.manifest);
   switch (kind) {
     case 'run':
@@ -64,7 +64,7 @@ function filesOf({ item: { kind }, path }: LocatedItem): readonly string[] {
 }
 
 /** Keeps a list of all items, and watches their files while pages are connected. */
-export class Live {
+export class LiveItems {
   readonly #roots: readonly ScanRoot[];
   readonly #watchers = new Set<Watcher>();
   readonly #milliseconds: () => number;

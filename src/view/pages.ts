@@ -9,7 +9,7 @@ import { html, preformatted } from '../base/text/html.js';
 import { formatCount, plural } from '../base/text/numbers.js';
 import { runsBelow } from '../runs/finder.js';
 import type { RunFolders } from '../runs/listing/listing.js';
-import { findRuns, type Match } from '../runs/listing/names.js';
+import { findRuns, type NameMatch } from '../runs/listing/names.js';
 import { type LocatedItem, scanItems } from '../runs/listing/scan.js';
 import { planFile } from '../runs/reader.js';
 import { comparisonOf } from '../studies/comparison/compare.js';
@@ -20,7 +20,7 @@ import type { SweepResult } from '../studies/sweep/sweep-result.js';
 import { itemAddress } from '../web/address.js';
 import { chartFiles } from '../web/drawing/chart-files.js';
 import { type Page, pageData, sectionsOf } from '../web/page.js';
-import { trainingPageOf } from '../web/report/training-page.js';
+import { readTrainingPage } from '../web/report/training-page.js';
 import { fileContext, type PageContext, pageHeader } from '../web/study.js';
 import { shownRunPage } from './shown-run.js';
 
@@ -40,7 +40,7 @@ export async function pageOf(place: LocatedItem, given: StudyPages): Promise<Pag
     case 'play':
       return playPage(path);
     case 'training':
-      return trainingPageOf(path);
+      return readTrainingPage(path);
     default:
       return studyPage(place, () => {
         const recorded = readOwnJson(join(path, resultFiles[kind]));
@@ -86,11 +86,11 @@ export async function exportCharts(
   directory: string,
   given: StudyPages,
 ) {
-  const isWhole = ({ kind, path }: Match) => kind === 'training' || existsSync(join(path, planFile));
+  const isWhole = ({ kind, path }: NameMatch) => kind === 'training' || existsSync(join(path, planFile));
   const found = findRuns(names, folders, isWhole);
-  const placeOf = (path: string) =>
+  const itemAt = (path: string) =>
     [...scanItems([{ path, prefix: '' }]).values()].find((one) => one.path === path)!;
-  const pages = await Promise.all(found.map((path) => pageOf(placeOf(path), given)));
+  const pages = await Promise.all(found.map((path) => pageOf(itemAt(path), given)));
   const runs = found.flatMap(runsBelow);
   const options = { by: undefined, unfinished: false };
   const compared = runs.length > 1 && unlessRejected(() => comparisonOf(runs, options, folders.cwd));

@@ -2,9 +2,9 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LocatedItem } from '../runs/listing/scan.js';
-import { callsOf } from '../runs/log-lines.js';
-import { logsIn } from '../runs/reader.js';
-import type { Hit, SearchResult } from '../web/messages.js';
+import { readCalls } from '../runs/log-lines.js';
+import { logFilesIn } from '../runs/reader.js';
+import type { SearchHit, SearchResult } from '../web/messages.js';
 
 const maxHits = 200;
 const contextLength = 80; // characters
@@ -25,16 +25,16 @@ export async function searchItems(
   { clock, until }: { readonly clock: () => number; readonly until: number },
 ): Promise<SearchResult> {
   const wanted = new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'iu');
-  const hits: Hit[] = [];
+  const hits: SearchHit[] = [];
   let searched = 0;
   for (const { item, path } of places) {
     const known = new Set<string>();
     let calls = 0;
-    for (const call of callsOf(logsIn(path), Number.POSITIVE_INFINITY, () => undefined)) {
+    for (const call of readCalls(logFilesIn(path), Number.POSITIVE_INFINITY, () => undefined)) {
       if (++calls % callsAtOnce === 0) await nextTurn();
       if (hits.length >= maxHits || clock() > until) return { hits, searched, of: places.length };
       const { attempt, candidate, completion, iteration, messages } = call;
-      const add = (where: string, content: string, at: RegExpExecArray) => {
+      const addHit = (where: string, content: string, at: RegExpExecArray) => {
         const end = at.index + at[0].length;
         hits.push({
           of: item.name,
@@ -50,7 +50,7 @@ export async function searchItems(
       const replies = [['reply', completion?.text] as const, ['reasoning', completion?.reasoning] as const];
       for (const [where, content] of replies) {
         const at = content === undefined ? null : wanted.exec(content);
-        if (at !== null) add(where, content!, at);
+        if (at !== null) addHit(where, content!, at);
       }
       for (const { content, role } of messages) {
         if (!wanted.test(content)) continue;
@@ -58,7 +58,7 @@ export async function searchItems(
           const at = wanted.exec(line);
           if (at === null || known.has(line)) continue;
           if (known.size < maxRemembered) known.add(line);
-          if (hits.length < maxHits) add(role, line, at);
+          if (hits.length < maxHits) addHit(role, line, at);
         }
       }
     }

@@ -9,7 +9,7 @@ import { requireToken } from './admission.js';
 import { assets, contentCsp, emptyPage, pictureCsp, type ServedFile } from './assets.js';
 import { comparisonFor, groupFigures } from './comparison.js';
 import { HttpError, requireLocal, requireMethod, sendJson, startHttp } from './http.js';
-import { Live, maxKeys, maxWatchers } from './live.js';
+import { LiveItems, maxKeys, maxWatchers } from './live.js';
 import { pageOf, type StudyPages } from './pages.js';
 import { configKeys, readAhead } from './run-data.js';
 import { searchItems } from './search.js';
@@ -40,13 +40,13 @@ const searchMs = 5000;
 
 /** @throws UserError if the server can't listen on the address */
 export async function startView(options: ViewOptions): Promise<RunningView> {
-  const live = new Live(options.roots, options.milliseconds);
+  const live = new LiveItems(options.roots, options.milliseconds);
   const site = { live, options };
   const server = await startHttp(options.port, async (request, response, port) => {
     try {
-      await answer(request, response, site, port);
+      await handleRequest(request, response, site, port);
     } catch (error) {
-      fail(request, response, error, options);
+      sendError(request, response, error, options);
     }
   });
   return {
@@ -58,8 +58,8 @@ export async function startView(options: ViewOptions): Promise<RunningView> {
   };
 }
 
-interface Site {
-  readonly live: Live;
+interface ServerState {
+  readonly live: LiveItems;
   readonly options: ViewOptions;
 }
 
@@ -75,10 +75,10 @@ const commonHeaders = {
 
 const actions: Readonly<Record<string, ViewAction>> = { '/api/stop': stopItem, '/api/tag': tagItems };
 
-async function answer(
+async function handleRequest(
   request: IncomingMessage,
   response: ServerResponse,
-  site: Site,
+  site: ServerState,
   port: number,
 ): Promise<void> {
   for (const [name, value] of Object.entries(commonHeaders)) response.setHeader(name, value);
@@ -103,7 +103,7 @@ async function answer(
 
 const isPage = (path: string) => /^\/(?:|of\/.*|compare|search)$/s.test(path);
 
-interface ApiRequest extends Site {
+interface ApiRequest extends ServerState {
   readonly query: URLSearchParams;
 }
 
@@ -123,7 +123,7 @@ const handlers: Readonly<Record<string, (asked: ApiRequest) => unknown>> = {
   '/api/groups': async ({ live, query }) => groupFigures(await readAhead(live.places()), query),
   '/api/compare': async ({ live, query }) => pageData(await comparisonFor(live.places(), query)),
   async '/api/page'(asked) {
-    const place = placeIn(asked);
+    const place = requestedItem(asked);
     const { kind, name } = place.item;
     const iteration = wholeNumber(asked.query, 'iteration', 0);
     if (iteration === undefined) return pageData(await pageOf(place, asked.options.pages));
@@ -143,7 +143,7 @@ const handlers: Readonly<Record<string, (asked: ApiRequest) => unknown>> = {
 
 async function episodeIn(asked: ApiRequest): Promise<ServedFile> {
   const number = (key: string, least: number) => wholeNumber(asked.query, key, least) ?? least;
-  const body = await episodeSvg(placeIn(asked).path, {
+  const body = await episodeSvg(requestedItem(asked).path, {
     iteration: number('iteration', 0),
     candidate: number('candidate', 1),
     episode: number('episode', 1),
@@ -151,7 +151,7 @@ async function episodeIn(asked: ApiRequest): Promise<ServedFile> {
   return { type: 'image/svg+xml', body, csp: pictureCsp };
 }
 
-function placeIn({ live, query }: ApiRequest): LocatedItem {
+function requestedItem({ live, query }: ApiRequest): LocatedItem {
   const name = query.get('of');
   if (name === null) throw new HttpError(400, 'the address must name a run, training run or study');
   return live.place(name);
@@ -170,7 +170,7 @@ function send(response: ServerResponse, { body, csp = contentCsp, type }: Served
   response.writeHead(200, { 'content-type': type }).end(typeof body === 'function' ? body() : body);
 }
 
-function fail(
+function sendError(
   { headers }: IncomingMessage,
   response: ServerResponse,
   error: unknown,

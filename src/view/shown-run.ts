@@ -7,25 +7,25 @@ import { distinctFormat, formatNumber, plural } from '../base/text/numbers.js';
 import { drawCompactSvg, drawEpisode, isDrawnFromConfig, openDrawable } from '../experiment/animations.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
-import { callsOf, linesOf } from '../runs/log-lines.js';
-import { type OpenedRun, readShownFrame, readShownRun } from '../runs/open-run.js';
-import { logsIn } from '../runs/reader.js';
-import { placeName, summaryOf } from '../runs/summary.js';
+import { logItems, readCalls } from '../runs/log-lines.js';
+import { type OpenedRun, readShownRun, readShownSetup } from '../runs/open-run.js';
+import { logFilesIn } from '../runs/reader.js';
+import { candidateName, summaryOf } from '../runs/summary.js';
 import { largest } from '../statistics/descriptive.js';
 import { itemAddress, queryOf } from '../web/address.js';
 import { type Page, sectionsOf } from '../web/page.js';
 import { parentOf } from '../web/report/data/lineage.js';
-import { loggedProposals, type Place } from '../web/report/data/proposals.js';
+import { type CandidateId, loggedProposals } from '../web/report/data/proposals.js';
 import { taskLabels } from '../web/report/data/task-labels.js';
 import { animationView, runPage } from '../web/report/run-report.js';
 import { proposalList } from '../web/report/views/call-log.js';
 import { runHeader } from '../web/report/views/overview.js';
-import { policyOf } from '../web/report/views/policy-view.js';
+import { policyViews } from '../web/report/views/policy-view.js';
 import { programChange } from '../web/report/views/program-view.js';
 import { namedPolicies, runData } from '../web/report/write-report.js';
 import { tile } from '../web/study.js';
 
-type RunFrame = Omit<OpenedRun, 'recorded'>;
+type RunSetup = Omit<OpenedRun, 'recorded'>;
 
 const episodeAddress = (name: string, { iteration, candidate }: BufferEntry): string =>
   `/api/episode${queryOf({ of: name, iteration, candidate: candidate + 1 })}`;
@@ -35,7 +35,7 @@ export async function shownRunPage(name: string, path: string): Promise<Page> {
   const run = await readShownRun(path);
   const { config, manifest, recorded } = run;
   const figures = [...namedPolicies(recorded.entries, manifest)].map(([entry, title]) => {
-    const place = html`<a href="${itemAddress(name, { iteration: entry.iteration })}">${placeName(entry, config)}</a>`;
+    const place = html`<a href="${itemAddress(name, { iteration: entry.iteration })}">${candidateName(entry, config)}</a>`;
     return { entry, alt: `the ${title.toLowerCase()} policy, `, title: html`<b>${title}</b>, ${place}` };
   });
   return runPage(runData(run), animations(name, figures, config), ({ iteration }) =>
@@ -51,13 +51,13 @@ interface AnimationRequest {
 }
 
 /** Shows animations, which the browser requests when they come into view; undefined if none can be drawn. */
-function animations(name: string, shown: readonly AnimationRequest[], config: RunFrame['config']): Content {
+function animations(name: string, shown: readonly AnimationRequest[], config: RunSetup['config']): Content {
   if (!isDrawnFromConfig(config)) return undefined;
   const asText = distinctFormat(shown.flatMap(({ entry: { returns, score } }) => [score, ...returns]));
   return animationView(
     shown.map(({ alt, entry, title }) => ({
       picture: { address: episodeAddress(name, entry) },
-      alt: `Animation of ${alt}${placeName(entry, config)}`,
+      alt: `Animation of ${alt}${candidateName(entry, config)}`,
       caption: html`${title}: mean return ${asText(entry.score)} <span class="muted">(${entry.returns.slice(0, maxReturns).map(asText).join(', ')})</span>`,
     })),
   );
@@ -65,15 +65,15 @@ function animations(name: string, shown: readonly AnimationRequest[], config: Ru
 
 /** Reads the evaluations up to and including an iteration, oldest first, and the calls of only this iteration. */
 function readIteration(path: string, iteration: number) {
-  const files = logsIn(path);
+  const files = logFilesIn(path);
   const entries: BufferEntry[] = [];
-  for (const entry of linesOf<BufferEntry>(files, 'evaluations', ignore)) {
+  for (const entry of logItems<BufferEntry>(files, 'evaluations', ignore)) {
     if (entry.iteration > iteration) break;
     if (Number.isFinite(entry.score)) entries.push(entry);
   }
   const calls: CallRecord[] = [];
   if (iteration === 0) return { entries, calls };
-  for (const call of callsOf(files, Number.POSITIVE_INFINITY, ignore)) {
+  for (const call of readCalls(files, Number.POSITIVE_INFINITY, ignore)) {
     if (call.iteration > iteration) break;
     if (call.iteration === iteration) calls.push(call);
   }
@@ -87,7 +87,7 @@ const ignore = () => undefined;
  * @throws UserError if the run doesn't have this iteration
  */
 export async function iterationPage(name: string, path: string, iteration: number): Promise<Page> {
-  const runFrame = await readShownFrame(path);
+  const runFrame = await readShownSetup(path);
   const { config, family, manifest } = runFrame;
   const { calls, entries } = readIteration(path, iteration);
   const ownEntries = entries.filter((entry) => entry.iteration === iteration);
@@ -107,15 +107,15 @@ export async function iterationPage(name: string, path: string, iteration: numbe
   const asText = distinctFormat(shown.map(({ score }) => score));
   const policies = shown.map((entry) => {
     const parent = arePrograms && entry.source === 'proposal' && parentOf(entry, data);
-    const { vector, view } = policyOf(entry, data, labels);
-    return html`<h3>${placeName(entry, config)}: ${asText(entry.score)}</h3>
+    const { vector, view } = policyViews(entry, data, labels);
+    return html`<h3>${candidateName(entry, config)}: ${asText(entry.score)}</h3>
 ${view}
 ${parent && programChange(entry, parent, config, true)}${vector}`;
   });
   const animated = shown.map((entry) => ({
     entry,
     alt: 'an episode of ',
-    title: html`<b>${placeName(entry, config)}</b>`,
+    title: html`<b>${candidateName(entry, config)}</b>`,
   }));
   const title = iteration === 0 ? 'Warm-up' : `Iteration ${iteration}`;
   return {
@@ -163,9 +163,9 @@ const width = 480; // pixels
  */
 export async function episodeSvg(
   path: string,
-  { candidate, episode, iteration }: Place & { readonly episode: number },
+  { candidate, episode, iteration }: CandidateId & { readonly episode: number },
 ): Promise<string> {
-  const runFrame = await readShownFrame(path);
+  const runFrame = await readShownSetup(path);
   const { config, manifest } = runFrame;
   if (!isDrawnFromConfig(config))
     throw new UserError({

@@ -34,7 +34,7 @@ export interface Series {
   readonly outliers?: 'low' | 'high';
 }
 
-interface Marks {
+interface MarkSeries {
   readonly label: string;
   /** `cross`: at the lower edge, for x without a value. `diamond`: at y, with the interval if there is one. */
   readonly draw: 'cross' | 'diamond';
@@ -57,7 +57,7 @@ export interface Chart {
   /** x values, ascending. They may repeat if only points are drawn. */
   readonly at: readonly number[];
   readonly series: readonly Series[];
-  readonly marks?: readonly Marks[];
+  readonly marks?: readonly MarkSeries[];
   /** The checkbox in the legend that shows or hides all bands; without it, bands are always visible. */
   readonly bands?: { readonly label: string; readonly isHidden?: boolean };
   /** Horizontal lines, such as a target. */

@@ -1,7 +1,7 @@
 /** Messages between server and browser. */
 
 /** The content of a page, which is saved to a file or sent to the live view. @template Of how content is written */
-export interface PageOf<Of> {
+export interface PageContent<Of> {
   readonly title: string;
   readonly header: Of;
   readonly sections: readonly { readonly id: string; readonly title: string; readonly content: Of }[];
@@ -24,9 +24,9 @@ interface GroupMean {
 }
 
 /** Statistics of a group's completed and failed runs, as `policyloop compare` computes them. */
-export type GroupFigures = Readonly<Record<'observed' | 'confirmed', GroupMean | null>>;
+export type GroupMeans = Readonly<Record<'observed' | 'confirmed', GroupMean | null>>;
 
-export interface Hit {
+export interface SearchHit {
   readonly of: string;
   readonly iteration: number;
   readonly candidate: number;
@@ -39,7 +39,7 @@ export interface Hit {
 }
 
 export interface SearchResult {
-  readonly hits: readonly Hit[];
+  readonly hits: readonly SearchHit[];
   /** Number of runs that were searched completely. */
   readonly searched: number;
   readonly of: number;

@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import { packageText } from '../base/package.js';
 import { type Content, childrenOf, jsonForScript } from '../base/text/content.js';
-import type { PageOf } from './messages.js';
+import type { PageContent } from './messages.js';
 import { paletteStyle } from './palette.js';
 
-export type Page = PageOf<Content>;
+export type Page = PageContent<Content>;
 
 /** Creates sections; omits those without content. */
 export const sectionsOf = (

@@ -22,7 +22,7 @@ export interface ParallelLine {
   readonly link: string;
 }
 
-export interface Parallel {
+export interface ParallelData {
   /** Describes the plot, for screen readers. */
   readonly label: string;
   readonly axes: readonly ParallelAxis[];
@@ -47,7 +47,7 @@ export function parallelPlot(
   keys: readonly ParallelKey[],
   runs: readonly ParallelRun[],
   result: string,
-): Parallel {
+): ParallelData {
   const [low, high] = roundRange(
     runs.map((run) => run.result),
     5,
@@ -106,9 +106,9 @@ function keyAxis({ kind }: ParallelKey, values: readonly string[]) {
   }
   const isLog = kind === 'loguniform' && numbers.every((value) => value > 0);
   const ends = isLog ? [smallest(numbers), largest(numbers)] : roundRange(numbers, 5);
-  const scaled = isLog ? Math.log : (value: number) => value;
-  const [low, high] = ends.map(scaled) as [number, number];
-  const at = (value: number) => (high > low ? (scaled(value) - low) / (high - low) : 0.5);
+  const transform = isLog ? Math.log : (value: number) => value;
+  const [low, high] = ends.map(transform) as [number, number];
+  const at = (value: number) => (high > low ? (transform(value) - low) / (high - low) : 0.5);
   const ticks = isLog ? logTicks(ends[0]!, ends[1]!) : ticksWithin(ends[0]!, ends[1]!, 5);
   const text = distinctFormat(ticks, formatNumber);
   return {
@@ -127,4 +127,4 @@ function sortNumbers(items: readonly string[]): readonly string[] {
     : items;
 }
 
-export const parallelFigure = (parallel: Parallel): Content => new Part('parallel-plot', { parallel });
+export const parallelFigure = (parallel: ParallelData): Content => new Part('parallel-plot', { parallel });

@@ -71,7 +71,7 @@ export function trainingCharts(
         {
           ...{ title: capitalize(words.measured), name: 'meanReward', steps: [] },
           ...{ heldOutRows: rowsWith(evaluation, 'meanReward'), measured: words.measured },
-          best: ({ meanReward }) => `best, ${formatReturn(meanReward)}`,
+          describeBest: ({ meanReward }) => `best, ${formatReturn(meanReward)}`,
           isBetter: (a, b) => a >= b,
         },
         { title: words.rewardTitle, name: 'reward', steps: rewards },
@@ -80,7 +80,7 @@ export function trainingCharts(
         {
           ...{ title: 'Loss (nats per reply token)', name: 'loss', steps: losses },
           ...{ heldOutRows: rowsWith(rowsOf('validation'), 'loss'), measured: 'validation loss' },
-          best: ({ loss }) => `lowest validation loss, ${loss!.toFixed(4)}`,
+          describeBest: ({ loss }) => `lowest validation loss, ${loss!.toFixed(4)}`,
           isBetter: (a, b) => a < b,
         },
       ];
@@ -126,14 +126,14 @@ interface MainMetric {
   readonly heldOutRows?: readonly Row[];
   readonly measured?: string;
   /** Describes the best measurement, such as `lowest validation loss, 0.5000`. */
-  readonly best?: (row: Row) => string;
+  readonly describeBest?: (row: Row) => string;
   readonly isBetter?: (a: number, b: number) => boolean;
 }
 
 /** Shows the metric of each step in the background, its moving average, the measurements and the best of them. */
 function mainChart(main: MainMetric, words: TrainingLabels): Chart {
   const { steps, heldOutRows = [], isBetter, measured = '', name, title } = main;
-  const { at, valuesOf } = stepsOf([...steps, ...heldOutRows]);
+  const { at, valuesOf } = stepAxis([...steps, ...heldOutRows]);
   const numbers = steps.map((row) => row[name]!);
   const series = (
     rows: readonly Row[],
@@ -154,7 +154,7 @@ function mainChart(main: MainMetric, words: TrainingLabels): Chart {
     (a, b) => (a && !isBetter!(b[name]!, a[name]!) ? a : b),
     undefined,
   );
-  const bestText = best && `${main.best!(best)} at ${words.unit} ${formatCount(stepOf(best))}`;
+  const bestText = best && `${main.describeBest!(best)} at ${words.unit} ${formatCount(stepOf(best))}`;
   const label = `mean over the latest 10 to 100 ${words.unit}s`;
   return {
     label: `${title}, ${plural(at.at(-1) ?? 0, words.unit)}${bestText ? `; ${bestText}` : ''}.`,
@@ -182,7 +182,7 @@ function mainChart(main: MainMetric, words: TrainingLabels): Chart {
 const xAxis = ({ unit }: TrainingLabels): Axis => ({ title: capitalize(unit), kind: 'whole' });
 
 /** Returns the steps of the rows, ascending, and a function that returns a value of some rows at each step. */
-function stepsOf(rows: readonly Row[]) {
+function stepAxis(rows: readonly Row[]) {
   const at = [...new Set(rows.map(stepOf))].sort((a, b) => a - b);
   const valuesOf = (own: readonly Row[], value: (row: Row) => number): Series['values'] => {
     const valueByStep = new Map(own.map((row) => [stepOf(row), Number(value(row).toPrecision(6))]));
@@ -196,7 +196,7 @@ function smallChart(
   [, name, title, kind = 'number']: (typeof chartSpecs)[number],
   words: TrainingLabels,
 ): Chart {
-  const { at, valuesOf } = stepsOf(rows);
+  const { at, valuesOf } = stepAxis(rows);
   const values = valuesOf(rows, (row) => row[name]!);
   const { maxGradientNorm: limit } = words;
   const isNegative = values.some((value) => value !== null && value < 0);

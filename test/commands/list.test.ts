@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { execute as listCommand } from '../../src/commands/list.js';
-import { removableAt } from '../../src/runs/listing/remove.js';
+import { removableDirectories } from '../../src/runs/listing/remove.js';
 import { scanItems } from '../../src/runs/listing/scan.js';
 import { runFiles } from '../../src/runs/reader.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
@@ -77,7 +77,7 @@ describe('policyloop list', () => {
     for (const folder of folders) writeTraining(join(cwd, folder), []);
     expect((await list(cwd)).runs.map(({ name }) => name)).toEqual(folders);
     expect([...scanItems([{ path: cwd, prefix: '' }]).keys()]).toEqual(folders);
-    const removable = removableAt(join(cwd, 'tuned')).map((path) => relative(cwd, path));
+    const removable = removableDirectories(join(cwd, 'tuned')).map((path) => relative(cwd, path));
     expect(removable).toEqual(['tuned/deep/er', 'tuned/bandit', 'tuned']);
   });
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { execute as checkModelCommand } from '../../src/commands/models/check.js';
 import { parseDecoderConfig } from '../../src/models/local/families/hf-config.js';
-import { type ModelSummary, memoryNeed } from '../../src/models/local/summary/model-summary.js';
+import { type ModelSummary, memoryRequirements } from '../../src/models/local/summary/model-summary.js';
 import { referenceDirectory } from '../models/local/fixture.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 
@@ -93,6 +93,6 @@ test('missing files and unsupported features are reported, with exit code 1', as
 test('tied and untied embeddings need the same memory', () => {
   const config = JSON.parse(readFileSync(join(reference, 'config.json'), 'utf8')) as object;
   const need = (tied: boolean) =>
-    memoryNeed(parseDecoderConfig({ ...config, tie_word_embeddings: tied }, 'config.json')).weights;
+    memoryRequirements(parseDecoderConfig({ ...config, tie_word_embeddings: tied }, 'config.json')).weights;
   expect(need(true)).toEqual(need(false));
 });

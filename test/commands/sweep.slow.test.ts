@@ -5,7 +5,7 @@ import type { CommandContext } from '../../src/base/context.js';
 import { execute as compareCommand } from '../../src/commands/compare.js';
 import { execute as run } from '../../src/commands/run.js';
 import { execute as sweepCommand } from '../../src/commands/sweep.js';
-import { linesOf } from '../../src/runs/listing/listing.js';
+import { listLines } from '../../src/runs/listing/listing.js';
 import { scanItems } from '../../src/runs/listing/scan.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import type { SweepResult } from '../../src/studies/sweep/sweep-result.js';
@@ -173,7 +173,7 @@ it('policyloop sweep varies the environment, and reports each environment separa
 
 it('a sweep is one row in the list and in the view', async () => {
   await sweep(['model.sigma=1,2', 'iterations=1'], { out: 'buffers/row' });
-  const { lines } = linesOf({ cwd: place, runsDir: 'buffers' });
+  const { lines } = listLines({ cwd: place, runsDir: 'buffers' });
   expect(lines.map(({ name, places }) => `${name} ${places.length}`)).toContain('row 2');
   const items = scanItems([{ path: at('buffers'), prefix: '' }]);
   expect(items.get('row')!.item).toMatchObject({ kind: 'sweep', status: 'completed', done: 2, of: 2 });

@@ -7,7 +7,7 @@ import { type DrawnEpisode, drawCompactSvg, drawEpisode } from '../../src/experi
 import { createPolicyFamily } from '../../src/policies/families.js';
 import { svgAnimation } from '../../src/rollout/pictures/svg-animation.js';
 import { replay } from '../../src/rollout/replay.js';
-import { notablePolicies, readWholeRun } from '../../src/runs/open-run.js';
+import { notablePolicies, readPlayableRun } from '../../src/runs/open-run.js';
 import { writeReport } from '../../src/web/report/write-report.js';
 import { elementTree } from '../rollout/pictures/xml-reader.js';
 import { quick, readRunFile, runExperimentFrom } from '../support/experiments.js';
@@ -38,7 +38,7 @@ describe('drawEpisode', () => {
     async (seeds) => {
       const evaluation = { ...quick.evaluation, seeds };
       const run = await runExperimentFrom({ ...config, iterations: 2, evaluation });
-      const { config: resolved, family, manifest, recorded } = await readWholeRun(run.path);
+      const { config: resolved, family, manifest, recorded } = await readPlayableRun(run.path);
       const environment = await makeEnvironment('CartPole-v1');
       const stage = { config: resolved, family, environment, seed: manifest.seed };
       expect(recorded.entries.length).toBe(7);
@@ -135,7 +135,7 @@ describe('notablePolicies', () => {
 describe('the report', () => {
   it('shows the best, the worst and the first policy', async () => {
     const page = readRunFile(path, 'report');
-    const { recorded, manifest } = await readWholeRun(path);
+    const { recorded, manifest } = await readPlayableRun(path);
     const notable = notablePolicies(recorded.entries, manifest)!;
     const images = elementsOf(page).filter(({ name }) => name === 'episode-picture');
     expect(images.length).toBe(new Set(Object.values(notable)).size);

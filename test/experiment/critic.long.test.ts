@@ -10,7 +10,7 @@ import { baselineProposer } from '../../src/proposers/baseline-proposer.js';
 import { distanceOf } from '../../src/proposers/moves.js';
 import type { Proposer } from '../../src/proposers/proposer.js';
 import { type RunEvent, tallyOf } from '../../src/runs/events.js';
-import { readWholeRun } from '../../src/runs/open-run.js';
+import { readPlayableRun } from '../../src/runs/open-run.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { iterationFigures, iterationText } from '../../src/web/report/iteration-text.js';
 import { renderReport } from '../../src/web/report/run-report.js';
@@ -277,7 +277,7 @@ it('the critic revises proposals of a portfolio without crediting a member', asy
 
 it('revisions appear in show, the report and iteration details, and in the estimate of check', async () => {
   const { path } = await runExperimentFrom(config, { model: careful() });
-  const run = await readWholeRun(path);
+  const run = await readPlayableRun(path);
   const text = runText(run, { top: 1, cwd: '/' });
   expect(text).toMatch(/revised {3}6 times: \d better, \d not better; mean change.*6 calls, .*tokens/);
   expect(runFigures(run, { top: 1, cwd: '/' }).revisions).toMatchObject({ asked: 6, calls: 6, rejected: 0 });

@@ -4,7 +4,7 @@ import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
 import { preflight } from '../../src/experiment/preflight/preflight.js';
 import { assemble } from '../../src/experiment/setup/assemble.js';
-import { readWholeRun } from '../../src/runs/open-run.js';
+import { readPlayableRun } from '../../src/runs/open-run.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { readComparedRuns } from '../../src/studies/comparison/compared-runs.js';
 import { runFigures } from '../../src/web/report/run-text.js';
@@ -103,7 +103,7 @@ describe('limits.evaluations', () => {
       },
     ]);
     const { path } = await runExperimentFrom(config, { model: seededModel() });
-    expect(runFigures(await readWholeRun(path), { top: 1, cwd: '/' })).toMatchObject({
+    expect(runFigures(await readPlayableRun(path), { top: 1, cwd: '/' })).toMatchObject({
       caps: [{ limit: 'evaluations', used: 12, cap: 12 }],
     });
   });

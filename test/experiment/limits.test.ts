@@ -6,7 +6,7 @@ import { createGenerator } from '../../src/base/random/generator.js';
 import { replyReaders } from '../../src/experiment/propose.js';
 import { type GenerateOptions, type LanguageModel, ModelError } from '../../src/models/language-model.js';
 import { maxPromptTokens } from '../../src/models/reply-faults.js';
-import { encodingOf } from '../../src/prompting/notation/encoding.js';
+import { encodingForSpec } from '../../src/prompting/notation/encoding.js';
 import { freeForm } from '../../src/prompting/notation/grammar.js';
 import { type CallUsage, Ledger, type SharedBudget } from '../../src/proposers/budget.js';
 import { languageModelProposer } from '../../src/proposers/language-model.js';
@@ -90,12 +90,12 @@ async function play(ledger: Ledger, model: LanguageModel, candidates: number, se
       task: { parameters: spec, history: [], warmup: 0 },
       ...replyReaders({
         family: { description: { kind: 'module', name: 'own', text: '' } },
-        encoding: encodingOf(spec, 'numeric'),
+        encoding: encodingForSpec(spec, 'numeric'),
         form: freeForm,
       }),
       seen: () => undefined,
       seed: (candidate, attempt) => seed + iteration * 100 + candidate * 10 + attempt,
-      recorded: () => undefined,
+      findRecorded: () => undefined,
       concurrency: 4,
       caller: { ledger, signal: new AbortController().signal, now: () => new Date(0) },
       onCall: () => undefined,

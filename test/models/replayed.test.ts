@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ChatMessage, Completion } from '../../src/models/language-model.js';
-import { createReplayed, type RecordedCall } from '../../src/models/replayed.js';
+import { createReplayedModel, type RecordedCall } from '../../src/models/replayed.js';
 import { callId } from '../../src/runs/calls.js';
 import { ask } from '../support/ask.js';
 import { messages } from './model-configs.js';
@@ -34,7 +34,7 @@ const failed = (
 });
 
 function replay(calls: readonly RecordedCall[], onChange: 'fail' | 'warn' = 'fail') {
-  const model = createReplayed({ onChange }, { path: 'runs/a', model: 'openai/x', calls });
+  const model = createReplayedModel({ onChange }, { path: 'runs/a', model: 'openai/x', calls });
   return {
     model,
     ask: (callId: string, asked: readonly ChatMessage[] = messages) =>

@@ -10,7 +10,7 @@ import { createEventMeter, TrainingRecord } from '../../finetune/train/record.js
 import { trainConfigSchema } from '../../finetune/train/train-config.js';
 import { baselineArm } from '../../src/config/baselines.js';
 import { parseConfig } from '../../src/config/load.js';
-import { sampleOf } from '../../src/runs/training/samples.js';
+import { createSample } from '../../src/runs/training/samples.js';
 import { readComparedRuns } from '../../src/studies/comparison/compared-runs.js';
 import { comparisonPage } from '../../src/studies/comparison/page.js';
 import { compareGroups } from '../../src/studies/comparison/run-comparison.js';
@@ -76,7 +76,7 @@ function comparison(place: string): string {
   const { runs } = readComparedRuns(paths);
   const groups = groupRuns(runs, ['model']);
   const leftOut = [{ run: `buffers/${long}/repeat-7`, reason: 'crashed after 3 iterations' }];
-  const facts = { by: ['model'], target: undefined, leftOut, named: (path: string) => path };
+  const facts = { by: ['model'], target: undefined, leftOut, nameOf: (path: string) => path };
   return pageHtml(comparisonPage(compareGroups(groups, facts), groups, fileContext));
 }
 
@@ -139,7 +139,7 @@ async function training(output: string, isFinished: boolean): Promise<string> {
     const rest = { gradientNorm: 2, learningRate: 1e-4, tokens: 100 };
     add({ kind: 'step', step, totalSteps, loss: 2 / step, ...rest });
     if (step % 40 !== 0) continue;
-    record.addSamples(step, [sampleOf([{ prompt: long.repeat(20), reply: long }], { score: step })]);
+    record.addSamples(step, [createSample([{ prompt: long.repeat(20), reply: long }], { score: step })]);
     add({ kind: 'validation', step, loss: 3 / step, best: true });
   }
   // What a reader sees while it goes on, before it ends.

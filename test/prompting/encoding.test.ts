@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ParameterSpec } from '../../src/policies/policy.js';
-import { encodingOf } from '../../src/prompting/notation/encoding.js';
+import { encodingForSpec } from '../../src/prompting/notation/encoding.js';
 
 const box = (low: number, high: number, decimals: number, count = 2): ParameterSpec => ({
   count,
@@ -26,7 +26,7 @@ describe('the encoding of the compact set', () => {
     fc.assert(
       fc.property(boxes, ({ spec, shares }) => {
         const { decimals, high, low } = spec;
-        const { decode, spec: toldSpec, encode } = encodingOf(spec, 'compact');
+        const { decode, spec: toldSpec, encode } = encodingForSpec(spec, 'compact');
         const parameters = shares.map((share) => Number((low + share * (high - low)).toFixed(decimals)));
         const encoded = encode(parameters);
         expect(toldSpec).toMatchObject({ low: -6, high: 6, decimals: 1, count: 2 });
@@ -42,7 +42,7 @@ describe('the encoding of the compact set', () => {
   });
 
   it('maps the ends and the middle of a box exactly', () => {
-    const { decode, encode } = encodingOf(box(-1, 3, 2, 3), 'compact');
+    const { decode, encode } = encodingForSpec(box(-1, 3, 2, 3), 'compact');
     expect(encode([-1, 1, 3])).toEqual([-6, 0, 6]);
     expect(decode([-6, 0, 6])).toEqual([-1, 1, 3]);
     expect(decode([0.1, -0.1, 5.9])).toEqual([1.03, 0.97, 2.97]);
@@ -56,7 +56,7 @@ describe('the encoding of the compact set', () => {
       [box(-1, 1, 2), 'numeric'],
       [box(-1, 1, 2), './compact'],
     ] as const) {
-      const { decode, spec: encoded, encode } = encodingOf(spec, set);
+      const { decode, spec: encoded, encode } = encodingForSpec(spec, set);
       expect(encoded).toBe(spec);
       expect([encode([1, 2]), decode([1, 2])]).toEqual([
         [1, 2],
@@ -67,7 +67,7 @@ describe('the encoding of the compact set', () => {
 });
 
 describe('an encoded answer', () => {
-  const encoding = encodingOf(box(-1, 1, 2), 'compact');
+  const encoding = encodingForSpec(box(-1, 1, 2), 'compact');
 
   it('is decoded to parameters', () => {
     expect(encoding.read('params[0]: 6.0, params[1]: -0.3')).toEqual({ ok: true, value: [1, -0.05] });

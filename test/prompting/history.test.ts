@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { parseParameters } from '../../src/prompting/answer/parse.js';
 import { createHistory, historyLine } from '../../src/prompting/context/history.js';
-import { encodingOf } from '../../src/prompting/notation/encoding.js';
+import { encodingForSpec } from '../../src/prompting/notation/encoding.js';
 import { estimateTokens } from '../../src/prompting/token-estimate.js';
 import { situation } from './situation.js';
 
 describe('history lines', () => {
   it('show parameters with the decimals of the spec and the score with two', async () => {
     const { family } = await situation({ environment: 'MountainCarContinuous-v0' });
-    const encoding = encodingOf(family.parameters, 'numeric');
+    const encoding = encodingForSpec(family.parameters, 'numeric');
     expect(historyLine({ parameters: [1.2, -0.5, 3], score: 123.456 }, encoding)).toBe(
       'params[0]: 1.2; params[1]: -0.5; params[2]: 3.0; f(params): 123.46',
     );
@@ -22,7 +22,7 @@ describe('history lines', () => {
     });
     let asked = 0;
     const history = createHistory({
-      encoding: encodingOf(family.parameters, config.prompts.set),
+      encoding: encodingForSpec(family.parameters, config.prompts.set),
       memory: config.memory,
       trajectory: () => {
         asked++;

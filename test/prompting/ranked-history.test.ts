@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { rankHistory } from '../../src/prompting/context/history.js';
-import { encodingOf } from '../../src/prompting/notation/encoding.js';
+import { encodingForSpec } from '../../src/prompting/notation/encoding.js';
 import { entryOf } from '../support/records.js';
 
-const encoding = encodingOf({ count: 1, kind: 'float', low: -6, high: 6, decimals: 1 }, 'numeric');
+const encoding = encodingForSpec({ count: 1, kind: 'float', low: -6, high: 6, decimals: 1 }, 'numeric');
 const entries = [entryOf(1, 5), entryOf(2, -10), entryOf(3, 20), entryOf(4, 5)];
 const parameters = (rows: readonly { readonly parameters: string }[]) => rows.map((row) => row.parameters);
 

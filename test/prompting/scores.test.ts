@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createGenerator } from '../../src/base/random/generator.js';
 import { createHistory } from '../../src/prompting/context/history.js';
-import { ScoreTexts, scoreTexts } from '../../src/prompting/context/scores.js';
-import { encodingOf } from '../../src/prompting/notation/encoding.js';
+import { ScoreFormatter, scoreFormatFor } from '../../src/prompting/context/scores.js';
+import { encodingForSpec } from '../../src/prompting/notation/encoding.js';
 import { entryOf } from '../support/records.js';
 import { situation } from './situation.js';
 
@@ -26,8 +26,8 @@ describe('scores in prompts', () => {
   it.each(scales)('that differ get different texts: %s', (_, scale) => {
     const random = createGenerator(5);
     const scores = Array.from({ length: 300 }, () => scale(random.uniform(0, 1)));
-    const texts = new ScoreTexts();
-    texts.know(entriesOf(scores));
+    const texts = new ScoreFormatter();
+    texts.register(entriesOf(scores));
     const told = scores.map(texts.textOf);
     expect(new Set(told).size).toBe(300);
     for (const [i, text] of told.entries()) {
@@ -40,13 +40,13 @@ describe('scores in prompts', () => {
   it.each(scales)('keep their text as the history grows: %s', (_, scale) => {
     const random = createGenerator(6);
     const entries = entriesOf(Array.from({ length: 100 }, () => scale(random.uniform(0, 1))));
-    const growing = new ScoreTexts();
+    const growing = new ScoreFormatter();
     const before: string[] = [];
     for (let count = 4; count <= entries.length; count++) {
-      const isChanged = growing.know(entries.slice(0, count));
+      const isChanged = growing.register(entries.slice(0, count));
       const told = entries.slice(0, count).map(({ score }) => growing.textOf(score));
-      const atOnce = new ScoreTexts();
-      atOnce.know(entries.slice(0, count));
+      const atOnce = new ScoreFormatter();
+      atOnce.register(entries.slice(0, count));
       expect(told).toEqual(entries.slice(0, count).map(({ score }) => atOnce.textOf(score)));
       expect(told.slice(0, before.length)).toEqual(before);
       if (count > 4) expect(isChanged).toBe(false);
@@ -56,24 +56,24 @@ describe('scores in prompts', () => {
 
   it('have two decimals if those distinguish them', () => {
     const scores = [131.349, -1234.5678, 9.35, 500, 0];
-    expect(scores.map(scoreTexts(scores))).toEqual(['131.35', '-1234.57', '9.35', '500.00', '0.00']);
+    expect(scores.map(scoreFormatFor(scores))).toEqual(['131.35', '-1234.57', '9.35', '500.00', '0.00']);
   });
 
   it('that are equal up to rounding errors get the same text', () => {
-    expect([0.3, 0.1 + 0.2].map(scoreTexts([0.3, 0.1 + 0.2]))).toEqual(['0.30', '0.30']);
-    expect([5, 5].map(scoreTexts([5, 5]))).toEqual(['5.00', '5.00']);
+    expect([0.3, 0.1 + 0.2].map(scoreFormatFor([0.3, 0.1 + 0.2]))).toEqual(['0.30', '0.30']);
+    expect([5, 5].map(scoreFormatFor([5, 5]))).toEqual(['5.00', '5.00']);
   });
 
   it('stay distinct if the first scores of a run differ little', () => {
     const scores = [1.0003, 1.0001, 1.0002];
-    const texts = new ScoreTexts();
-    texts.know(entriesOf(scores, 1));
+    const texts = new ScoreFormatter();
+    texts.register(entriesOf(scores, 1));
     expect(scores.map(texts.textOf)).toEqual(['1.0003', '1.0001', '1.0002']);
   });
 
   it('have the same text in the lines, the best entry and the ranked entries of a history', async () => {
     const { family } = await situation({ environment: 'MountainCarContinuous-v0' });
-    const encoding = encodingOf(family.parameters, 'numeric');
+    const encoding = encodingForSpec(family.parameters, 'numeric');
     const memory = (await situation({ environment: 'CartPole-v1' })).config.memory;
     const history = createHistory({ encoding, memory });
     const held = [1.00031, 1.00012, 1.000125].map((score, i) =>

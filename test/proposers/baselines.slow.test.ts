@@ -6,7 +6,7 @@ import type { BaselineConfig } from '../../src/config/baselines.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
 import { parseParameters } from '../../src/prompting/answer/parse.js';
 import { formatParameters } from '../../src/prompting/notation/grammar.js';
-import type { Baseline, Task } from '../../src/proposers/baseline.js';
+import type { Baseline, SearchTask } from '../../src/proposers/baseline.js';
 import { createBaseline } from '../../src/proposers/create-baseline.js';
 import type { ScoredParameters } from '../../src/rollout/replay-buffer.js';
 import { lakeTable } from '../support/records.js';
@@ -22,7 +22,7 @@ const configs: readonly BaselineConfig[] = [
 
 const linear: ParameterSpec = { count: 10, kind: 'float', low: -6, high: 6, decimals: 1 };
 
-async function propose(model: Baseline, task: Task, seed: number): Promise<ParameterVector> {
+async function propose(model: Baseline, task: SearchTask, seed: number): Promise<ParameterVector> {
   const parameters = await model.propose(task, createGenerator(seed));
   const text = formatParameters(parameters, task.parameters);
   expect(parseParameters(text, task.parameters)).toEqual({ ok: true, value: parameters });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createGenerator } from '../../src/base/random/generator.js';
-import { type ProgramEvaluation, tuneConstants, tuningDue } from '../../src/proposers/tuning.js';
+import { type ProgramEvaluation, structureToTune, tuneConstants } from '../../src/proposers/tuning.js';
 
 const ranges = [
   { low: -1, high: 5 },
@@ -76,18 +76,18 @@ describe('the start of tuning by CMA-ES', () => {
   });
 });
 
-describe('tuningDue', () => {
+describe('structureToTune', () => {
   /** Plays the schedule; the model proposes structures 1, 2, 3, … with the given scores. */
   function played(
     scores: readonly number[],
-    schedule: Parameters<typeof tuningDue>[1],
+    schedule: Parameters<typeof structureToTune>[1],
     constants: (structure: number) => readonly number[] = () => [0.5],
   ): string {
     const entries: ProgramEvaluation[] = [];
     const turns: string[] = [];
     const left = [...scores];
     for (let model = 1; left.length > 0; ) {
-      const due = tuningDue(entries, schedule);
+      const due = structureToTune(entries, schedule);
       if (due === undefined) entries.push(evaluated(model, constants(model++), left.shift()!));
       else entries.push(evaluated(due, [turns.length], -100, true));
       turns.push(due === undefined ? 'm' : String(due));
@@ -119,14 +119,14 @@ describe('tuningDue', () => {
   it('counts proposals whose evaluation is pending', () => {
     const entries = [evaluated(1, [1], 1), evaluated(2, [1], 2)];
     const schedule = { after: 3, evaluations: 2, of: 2 };
-    const due = [0, 1, 2, 3, 5, 6].map((ahead) => tuningDue(entries, schedule, ahead));
+    const due = [0, 1, 2, 3, 5, 6].map((ahead) => structureToTune(entries, schedule, ahead));
     expect(due).toEqual([undefined, 2, 1, undefined, undefined, 2]);
   });
 
   it('keeps the structures from the start of a phase, whatever tuning finds', () => {
     const entries = [evaluated(1, [1], 1), evaluated(2, [1], 2), evaluated(2, [3], -5, true)];
     const schedule = { after: 2, evaluations: 4, of: 'best' } as const;
-    expect(tuningDue(entries, schedule)).toBe(2);
-    expect(tuningDue([...entries, evaluated(1, [4], 9, true)], schedule)).toBe(2);
+    expect(structureToTune(entries, schedule)).toBe(2);
+    expect(structureToTune([...entries, evaluated(1, [4], 9, true)], schedule)).toBe(2);
   });
 });

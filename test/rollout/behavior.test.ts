@@ -3,7 +3,7 @@ import { warmupGenerator } from '../../src/base/random/seeds.js';
 import { environmentIds, makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { statisticsContext } from '../../src/experiment/stages/critic/context.js';
 import { defaultPolicy, openPolicyFamily } from '../../src/policies/families.js';
-import { behaviorOf, medianEpisode } from '../../src/rollout/behavior.js';
+import { behaviorOf, medianEpisodeIndex } from '../../src/rollout/behavior.js';
 import { evaluate } from '../../src/rollout/evaluation.js';
 import { discrete } from '../support/fixed-environment.js';
 
@@ -121,9 +121,9 @@ it('behaviorOf lists at most twelve actions and endings, and cuts long texts', (
   ]);
 });
 
-it('medianEpisode picks the lower of two middle returns, and the earliest episode on ties', () => {
+it('medianEpisodeIndex picks the lower of two middle returns, and the earliest episode on ties', () => {
   const places = [[5, 1, 9], [5, 1, 9, 7], [3, 3, 3], [8], [1, 9, 5]].map((returns) =>
-    medianEpisode(returns),
+    medianEpisodeIndex(returns),
   );
   expect(places).toEqual([0, 0, 0, 0, 2]);
 });

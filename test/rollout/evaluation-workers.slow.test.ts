@@ -7,7 +7,7 @@ import type { Environment } from '../../src/environments/environment.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
 import { programsOf } from '../../src/policies/policy.js';
 import type { PolicyConfig } from '../../src/policies/settings.js';
-import { type EvaluationSetting, evaluate } from '../../src/rollout/evaluation.js';
+import { type EvaluationSetup, evaluate } from '../../src/rollout/evaluation.js';
 import { createWorkers, type EvaluationWorkers } from '../../src/rollout/evaluation-workers.js';
 import { readManifest } from '../../src/runs/reader.js';
 import { quick, readRunFile, resumeExperiment, runExperimentFrom } from '../support/experiments.js';
@@ -24,7 +24,7 @@ async function settings(id: string, policy: PolicyConfig, options = {}, maxSteps
   const family = createPolicyFamily(policy, environment);
   const workers = createWorkers({ environment: { id, options }, policy, maxSteps }, 2)!;
   opened.push(workers);
-  const here: EvaluationSetting = { environment, family, maxSteps, record: 'all' };
+  const here: EvaluationSetup = { environment, family, maxSteps, record: 'all' };
   return { here, spread: { ...here, workers }, workers, family };
 }
 

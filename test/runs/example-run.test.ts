@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { confirmationSeeds } from '../../src/base/random/seeds.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { evaluate } from '../../src/rollout/evaluation.js';
-import { readWholeRun } from '../../src/runs/open-run.js';
+import { readPlayableRun } from '../../src/runs/open-run.js';
 
 const path = resolve(import.meta.dirname, '../../buffers/example-cartpole');
 
 describe('the example run in the repository', () => {
   it('has the same returns that this version gives for its seeds', async () => {
-    const { config, family, manifest, recorded } = await readWholeRun(path);
+    const { config, family, manifest, recorded } = await readPlayableRun(path);
     expect(manifest.status).toBe('completed');
     const environment = await makeEnvironment(manifest.environment, config.environment.options);
     const setting = { environment, family, maxSteps: config.evaluation.maxSteps, record: 'none' } as const;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { writeSyntheticRun } from '../../bench/synthetic-run.js';
 import { openRecording } from '../../src/experiment/setup/open-models.js';
-import { readWholeRun } from '../../src/runs/open-run.js';
+import { readPlayableRun } from '../../src/runs/open-run.js';
 import { openLogs, readRun } from '../../src/runs/reader.js';
 import { writeReport } from '../../src/web/report/write-report.js';
 import { readRunFile } from '../support/experiments.js';
@@ -83,5 +83,5 @@ describe('reading a run', () => {
 it('the report of a long run stays small', async () => {
   const path = await syntheticRun({ iterations: 1500, candidates: 4, history: 400 });
   expect(readFileSync(await writeReport(path)).length).toBeLessThan(4_000_000);
-  expect((await readWholeRun(path)).recorded.entries).toHaveLength(6020);
+  expect((await readPlayableRun(path)).recorded.entries).toHaveLength(6020);
 });

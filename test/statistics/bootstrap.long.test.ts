@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { createGenerator, type RandomGenerator } from '../../src/base/random/generator.js';
-import { interval95, meanInterval95, percentile95, realLine } from '../../src/statistics/bootstrap.js';
+import {
+  interval95,
+  meanInterval95,
+  percentileInterval95,
+  realLine,
+} from '../../src/statistics/bootstrap.js';
 import { interquartileMean, mean, median, standardDeviation } from '../../src/statistics/descriptive.js';
 import { comparePairs } from '../../src/statistics/paired.js';
 import { withVerdicts } from '../../src/statistics/tests.js';
@@ -72,14 +77,14 @@ describe.each(Object.keys(kinds))('with ten pairs of %s runs, intervals cover', 
 
   it('the interquartile mean in about 95 % of trials', () => {
     const truth = interquartileMean(first(population));
-    const rate = coverage(draw, truth, 11, (pairs) => percentile95(first(pairs), 'iqm')!);
+    const rate = coverage(draw, truth, 11, (pairs) => percentileInterval95(first(pairs), 'iqm')!);
     expect(rate).toBeGreaterThan(0.93);
     expect(rate).toBeLessThan(0.985);
   });
 
   it('the median in more than 92 % of trials', () => {
     const truth = median(first(population));
-    const rate = coverage(draw, truth, 11, (pairs) => percentile95(first(pairs), 'median')!);
+    const rate = coverage(draw, truth, 11, (pairs) => percentileInterval95(first(pairs), 'median')!);
     expect(rate).toBeGreaterThan(0.92);
   });
 });
@@ -128,9 +133,9 @@ describe('the interval over several strata', () => {
     // Welch: error √(1/3 + 1000/24) / 2, 3.05 degrees of freedom.
     expect((high - low) / 2).toBeCloseTo(3.1582 * 3.2404, 1);
     expect(interval95([...strata, { values: [7, 8], weight: 1 }])).toBeNull();
-    expect([interval95([]), percentile95([1, 2], 'iqm')]).toEqual([null, null]);
+    expect([interval95([]), percentileInterval95([1, 2], 'iqm')]).toEqual([null, null]);
     // The tail is 0.41 %, and only 0.29 % of resamples contain six or seven zeros.
-    expect(percentile95([0, 0, 1, 1, 1, 1, 1], 'iqm')![0]).toBeCloseTo(1 / 14, 9);
+    expect(percentileInterval95([0, 0, 1, 1, 1, 1, 1], 'iqm')![0]).toBeCloseTo(1 / 14, 9);
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { normalTail, shareInterval95, studentQuantile975 } from '../../src/statistics/distributions.js';
+import { normalTail, proportionInterval95, studentQuantile975 } from '../../src/statistics/distributions.js';
 
 it("Student's t has the quantiles of scipy.stats.t.ppf, even for fractional degrees of freedom", () => {
   const known = {
@@ -18,14 +18,17 @@ it('normalTail agrees with scipy.stats.norm.sf', () => {
   expect(normalTail(4)).toBeCloseTo(3.167124183311986e-5, 7);
 });
 
-it('shareInterval95 agrees with the exact interval of scipy.stats.binomtest, and widens for ties', () => {
+it('proportionInterval95 agrees with the exact interval of scipy.stats.binomtest, and widens for ties', () => {
   const interval = (successes: number, trials: number) =>
-    shareInterval95(successes, trials).map((end) => Number(end.toFixed(5)));
+    proportionInterval95(successes, trials).map((end) => Number(end.toFixed(5)));
   expect(interval(7, 10)).toEqual([0.34755, 0.93326]);
   expect(interval(0, 10)).toEqual([0, 0.3085]);
   expect(interval(5, 5)).toEqual([0.47818, 1]);
   expect(interval(300, 500)).toEqual([0.55557, 0.64324]);
-  expect(shareInterval95(0, 0)).toEqual([0, 1]);
+  expect(proportionInterval95(0, 0)).toEqual([0, 1]);
   // A tie belongs to neither side: the interval spans both readings.
-  expect(shareInterval95(7.5, 10)).toEqual([shareInterval95(7, 10)[0], shareInterval95(8, 10)[1]]);
+  expect(proportionInterval95(7.5, 10)).toEqual([
+    proportionInterval95(7, 10)[0],
+    proportionInterval95(8, 10)[1],
+  ]);
 });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createGenerator } from '../../src/base/random/generator.js';
 import { mean } from '../../src/statistics/descriptive.js';
-import { halve, maxWithinBudget } from '../../src/statistics/halving.js';
+import { maxCompetitors, sequentialHalving } from '../../src/statistics/halving.js';
 import { episodesToConfirm, noiseFloor, spreadOf } from '../../src/statistics/noise-floor.js';
 
 it.each([
@@ -37,7 +37,7 @@ it('halve stays within the budget, plays the same episodes for all, and ranks dr
   for (const count of [1, 2, 3, 5, 6, 8]) {
     const played = new Map<number, number[]>();
     const out: number[] = [];
-    const ranked = await halve(
+    const ranked = await sequentialHalving(
       Array.from({ length: count }, (_, i) => i),
       300,
       async (one, first, episodes) => {
@@ -57,6 +57,6 @@ it('halve stays within the budget, plays the same episodes for all, and ranks dr
     expect(total).toBeLessThanOrEqual(300);
     expect(total).toBeGreaterThan(count === 1 ? -1 : 200);
   }
-  expect([300, 15, 6].map((budget) => maxWithinBudget(budget, 6))).toEqual([6, 3, 2]);
-  expect([1, 0].map((count) => maxWithinBudget(6, count))).toEqual([1, 0]);
+  expect([300, 15, 6].map((budget) => maxCompetitors(budget, 6))).toEqual([6, 3, 2]);
+  expect([1, 0].map((count) => maxCompetitors(6, count))).toEqual([1, 0]);
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { halve } from '../../src/statistics/halving.js';
+import { sequentialHalving } from '../../src/statistics/halving.js';
 import { predictionFigures } from '../../src/statistics/predictions.js';
 
 it('predictionFigures agrees with a computation by hand, and has no correlation with a constant', () => {
@@ -22,7 +22,7 @@ it('predictionFigures agrees with a computation by hand, and has no correlation 
 
 it('halve gives each round an equal share of the budget, and keeps the better half', async () => {
   const played: (readonly [number, number, number])[] = [];
-  const ranked = await halve([3, 1, 5, 2, 4], 60, async (one, first, count) => {
+  const ranked = await sequentialHalving([3, 1, 5, 2, 4], 60, async (one, first, count) => {
     played.push([one, first, count]);
     return Array<number>(count).fill(one);
   });

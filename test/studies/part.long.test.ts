@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { execute as sweepCommand } from '../../src/commands/sweep.js';
 import { readRun } from '../../src/runs/reader.js';
-import { partOf, shareOf } from '../../src/studies/part.js';
+import { divideLimits, parsePart } from '../../src/studies/part.js';
 import { quick, readRunFile, recordingContext, temporaryDirectory } from '../support/experiments.js';
 import { startFakeOpenAI } from '../support/fake-openai.js';
 
@@ -63,15 +63,15 @@ it('parts divide the limits of a sweep', async () => {
 it('a part gets its share of the limits, rounded down; a share of 0 is rejected', () => {
   const limits = { calls: 7, tokens: 100, cost: 1, evaluations: 9, minutes: 3 };
   const shares = { calls: 3, tokens: 50, cost: 0.5, evaluations: 4, minutes: 1.5 };
-  expect(shareOf(limits, { of: 2 })).toEqual(shares);
-  expect(shareOf({ cost: 1 }, { of: 4 })).toMatchObject({ cost: 0.25 });
-  expect(() => shareOf(limits, { of: 8 })).toThrow(
+  expect(divideLimits(limits, { of: 2 })).toEqual(shares);
+  expect(divideLimits({ cost: 1 }, { of: 4 })).toMatchObject({ cost: 0.25 });
+  expect(() => divideLimits(limits, { of: 8 })).toThrow(
     /sweep\.limits\.calls: is divided between 8 tasks, so each would get less than 1/,
   );
 });
 
 it('--part accepts INDEX/PARTS, and rejects invalid values', () => {
-  expect(partOf('3/4')).toEqual({ index: 3, of: 4 });
+  expect(parsePart('3/4')).toEqual({ index: 3, of: 4 });
   for (const text of ['4/4', '1', '-1/2', '1/0'])
-    expect(() => partOf(text)).toThrow(/--part: must be INDEX\/PARTS/);
+    expect(() => parsePart(text)).toThrow(/--part: must be INDEX\/PARTS/);
 });

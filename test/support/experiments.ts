@@ -10,7 +10,7 @@ import { formatValue } from '../../src/prompting/notation/grammar.js';
 import { languageModelProposer } from '../../src/proposers/language-model.js';
 import type { Proposer } from '../../src/proposers/proposer.js';
 import type { RunEvent } from '../../src/runs/events.js';
-import { readImported, runFiles } from '../../src/runs/reader.js';
+import { readImportedPolicies, runFiles } from '../../src/runs/reader.js';
 import { type RunDirectory, resumeRunDirectory } from '../../src/runs/writer.js';
 import { executeRun, startRun } from '../../src/studies/run.js';
 import { createScriptedModel, type ScriptedModel } from './scripted-model.js';
@@ -108,7 +108,7 @@ export async function resumeExperiment(
 ) {
   const { config } = loadConfig({ file: join(path, runFiles.config), overrides: options.overrides ?? [] });
   const { critic, env = {} } = options;
-  const assembly = await assemble(config, env, readImported(path), { stages: critic && { critic } });
+  const assembly = await assemble(config, env, readImportedPolicies(path), { stages: critic && { critic } });
   const chosen = withModel(assembly, options);
   return play(chosen, resumeRunDirectory(path, tickingClock()), options);
 }

@@ -6,7 +6,7 @@ import type { Item } from '../../src/runs/listing/item.js';
 import { readLabels } from '../../src/runs/listing/labels.js';
 import { compareRuns } from '../../src/studies/comparison/compare.js';
 import type { RunComparison } from '../../src/studies/comparison/run-comparison.js';
-import type { ConfigKeys, GroupFigures } from '../../src/web/messages.js';
+import type { ConfigKeys, GroupMeans } from '../../src/web/messages.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { writeRun, writeTraining } from '../support/written-runs.js';
 import { chartsIn, type SentPage } from '../web/shown.js';
@@ -119,7 +119,7 @@ describe('the list', () => {
 
 describe('groups', () => {
   it('have the same statistics as policyloop compare', async () => {
-    const found = await get<Record<string, GroupFigures>>('/api/groups?by=memory.best');
+    const found = await get<Record<string, GroupMeans>>('/api/groups?by=memory.best');
     const compared = byCommand('memory.best');
     const [cartPole] = compared.tasks;
     expect(cartPole!.groups).toHaveLength(groups - 1);

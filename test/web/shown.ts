@@ -3,11 +3,11 @@ import { type Content, type ContentJson, childrenOf } from '../../src/base/text/
 import type { TableData } from '../../src/base/text/table-data.js';
 import type { Chart } from '../../src/web/chart.js';
 import type { HeatMap } from '../../src/web/heat-map.js';
-import type { PageOf } from '../../src/web/messages.js';
+import type { PageContent } from '../../src/web/messages.js';
 import { type Page, pageData } from '../../src/web/page.js';
 
 /** A page as the app gets it. */
-export type SentPage = PageOf<readonly ContentJson[]>;
+export type SentPage = PageContent<readonly ContentJson[]>;
 
 const sent = <T>(value: unknown) => JSON.parse(JSON.stringify(value)) as T;
 

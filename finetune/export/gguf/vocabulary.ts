@@ -11,8 +11,8 @@ import {
 } from '../../../src/models/local/tokens/chat-template.js';
 import { readTokenizerJson } from '../../../src/models/local/tokens/tokenizer.js';
 import {
+  preTokenizerName,
   preTokenizers,
-  ruleOf,
   supportedSettings,
 } from '../../../src/models/local/tokens/tokenizer-settings.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
@@ -115,7 +115,7 @@ function byteLevelMetadata({ file, model, normalizers, steps }: Tokenizer, token
     });
   const otherNormalizer = normalizers.find(({ type }) => type !== 'NFC');
   if (otherNormalizer !== undefined) throw unsupported('normalizer', otherNormalizer.type, ['NFC', 'none']);
-  const preTokenizer = ruleOf(steps, model.ignore_merges);
+  const preTokenizer = preTokenizerName(steps, model.ignore_merges);
   if (preTokenizer === undefined) throw unsupported('pre_tokenizer', steps, Object.keys(preTokenizers));
   return [
     ['tokenizer.ggml.model', ggufValue.string('gpt2')],

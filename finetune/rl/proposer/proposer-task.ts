@@ -3,7 +3,7 @@
 import { deriveSeeds } from '../../../src/base/random/generator.js';
 import type { Config } from '../../../src/config/config.js';
 import { bestEntry } from '../../../src/rollout/replay-buffer.js';
-import { type Sample, sampleCount, sampleOf } from '../../../src/runs/training/samples.js';
+import { createSample, type Sample, sampleCount } from '../../../src/runs/training/samples.js';
 import { largest, mean } from '../../../src/statistics/descriptive.js';
 import type { SampledReply, Sampler } from '../../engine/sampler.js';
 import { type Episode, episodeOf, type RlTask } from '../learning/episode.js';
@@ -236,5 +236,5 @@ const scoresOf = ({ candidates }: AnsweredPrompt): readonly number[] =>
 function toSample({ answeredPrompts }: HeldOutOutcome): Sample {
   const last = answeredPrompts.at(-1)!;
   const score = scoresOf(last)[0] ?? null;
-  return sampleOf([{ prompt: last.prompt, reply: last.replies[0]!.text }], { score });
+  return createSample([{ prompt: last.prompt, reply: last.replies[0]!.text }], { score });
 }

@@ -11,7 +11,7 @@ import type { AnswerGrammar, ChatMessage, LanguageModel } from '../../../src/mod
 import type { ParameterSpec, ParameterVector } from '../../../src/policies/policy.js';
 import { encodingFor } from '../../../src/prompting/notation/encoding.js';
 import { answerGrammar } from '../../../src/prompting/notation/grammar.js';
-import { type EvaluationSetting, measure } from '../../../src/rollout/evaluation.js';
+import { type EvaluationSetup, evaluatePolicy } from '../../../src/rollout/evaluation.js';
 import { type BufferEntry, createReplayBuffer, vectorKey } from '../../../src/rollout/replay-buffer.js';
 import { emptyRun } from '../../../src/runs/reader.js';
 import { largest, mean } from '../../../src/statistics/descriptive.js';
@@ -59,7 +59,7 @@ export async function openRun(
   const assembly = await assemble(config, env, undefined, { model: placeholderModel });
   const { environment, family } = assembly;
   const { evaluation, seed } = config;
-  const setting: EvaluationSetting = {
+  const setting: EvaluationSetup = {
     environment,
     family,
     maxSteps: evaluation.maxSteps,
@@ -76,7 +76,7 @@ export async function openRun(
     const place = { iteration, group: iteration, candidate, source } as const;
     const before = entriesByKey.get(vectorKey(parameters));
     if (before !== undefined) return { ...before, ...place };
-    const { entry } = await measure(setting, parameters, seeds, place);
+    const { entry } = await evaluatePolicy(setting, parameters, seeds, place);
     entriesByKey.set(vectorKey(parameters), entry);
     return entry;
   };

@@ -9,7 +9,7 @@ import { type Assembly, assemble } from '../../../src/experiment/setup/assemble.
 import type { ChatMessage } from '../../../src/models/language-model.js';
 import type { ParameterVector } from '../../../src/policies/policy.js';
 import { type Encoding, encodingFor } from '../../../src/prompting/notation/encoding.js';
-import type { Task } from '../../../src/proposers/baseline.js';
+import type { SearchTask } from '../../../src/proposers/baseline.js';
 import { evaluate } from '../../../src/rollout/evaluation.js';
 import { type BufferEntry, createReplayBuffer } from '../../../src/rollout/replay-buffer.js';
 import { emptyRun } from '../../../src/runs/reader.js';
@@ -31,7 +31,7 @@ export interface RunPlan {
 interface Request {
   readonly prompt: readonly ChatMessage[];
   readonly encoding: Encoding;
-  readonly task: Task;
+  readonly task: SearchTask;
   /** One seed per candidate. */
   readonly seeds: readonly number[];
 }

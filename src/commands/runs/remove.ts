@@ -22,11 +22,11 @@ type Args = Arguments<typeof options>;
 type Output = readonly { readonly run: string }[];
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { findAll } = await import('../../runs/listing/names.js');
-  const { bytesIn, removableAt, removeDirectory } = await import('../../runs/listing/remove.js');
+  const { findPaths } = await import('../../runs/listing/names.js');
+  const { bytesIn, removableDirectories, removeDirectory } = await import('../../runs/listing/remove.js');
   const { cwd, print } = context;
-  const found = args.runs.flatMap((name) => findAll(name, { cwd, runsDir: args.runsDir }));
-  const paths = [...new Set(found)].flatMap(removableAt);
+  const found = args.runs.flatMap((name) => findPaths(name, { cwd, runsDir: args.runsDir }));
+  const paths = [...new Set(found)].flatMap(removableDirectories);
   const shown = paths.map((path) => shownPath(path, cwd));
   const size = formatBytes(paths.reduce((sum, path) => sum + bytesIn(path), 0));
   const question = `${shown.join('\n')}\nDelete ${paths.length === 1 ? 'it' : 'them'} (${size})? This can't be undone.`;

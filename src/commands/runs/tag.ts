@@ -25,11 +25,11 @@ export async function execute(
   args: Arguments<typeof options>,
   { cwd, print }: CommandContext,
 ): Promise<number> {
-  const { findAll } = await import('../../runs/listing/names.js');
+  const { findPaths } = await import('../../runs/listing/names.js');
   const { changeLabels } = await import('../../runs/listing/labels.js');
   const given = args.tags ?? [];
   const labeled: Output[number][] = [];
-  for (const path of findAll(args.run, { cwd, runsDir: args.runsDir })) {
+  for (const path of findPaths(args.run, { cwd, runsDir: args.runsDir })) {
     const changed = await changeLabels(path, (labels) => ({
       ...labels,
       tags: args.off ? labels.tags.filter((tag) => !given.includes(tag)) : [...labels.tags, ...given],

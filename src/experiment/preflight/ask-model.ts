@@ -4,7 +4,7 @@ import { callSeed } from '../../base/random/seeds.js';
 import { formatCount, formatDuration, plural } from '../../base/text/numbers.js';
 import { languageMemberOf, languageModelOf, type SingleModelConfig } from '../../config/model.js';
 import { type Completion, type LanguageModel, ModelError } from '../../models/language-model.js';
-import { silenceWarning } from '../../models/reply-faults.js';
+import { emptyReplyWarning } from '../../models/reply-faults.js';
 import { encodingFor } from '../../prompting/notation/encoding.js';
 import { answerFormOf, answerGrammar } from '../../prompting/notation/grammar.js';
 import type { CallContext } from '../../proposers/call.js';
@@ -144,7 +144,7 @@ function judgeReply(
   const lengthHint =
     finishReason === 'length'
       ? `raise ${field}.maxTokens: the model may use up its tokens on reasoning before it answers`
-      : silenceWarning(completion, undefined);
+      : emptyReplyWarning(completion, undefined);
   if (call === undefined)
     return isEmpty
       ? warningFinding({
@@ -203,7 +203,7 @@ async function firstProposal(
       original: prompter.parent()?.parameters,
     }),
     seed: (candidate, attempt) => callSeed(config.seed, 1, candidate, attempt),
-    recorded: () => undefined,
+    findRecorded: () => undefined,
     caller: { ledger: ledgerOf(assembly), ...askOptions, now: () => new Date(0) },
     onCall: (call) => {
       firstCall = call;

@@ -16,8 +16,8 @@ import { openProgramPolicies } from '../../policies/program-policies.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { programFailureText } from '../../runs/failure-text.js';
 import { findRun } from '../../runs/listing/names.js';
-import type { Best } from '../../runs/manifest.js';
-import { choosePolicy, type OpenedRun, readWholeRun } from '../../runs/open-run.js';
+import type { BestCandidate } from '../../runs/manifest.js';
+import { choosePolicy, type OpenedRun, readPlayableRun } from '../../runs/open-run.js';
 
 /** In bytes. */
 const maxFileBytes = 200_000;
@@ -87,7 +87,7 @@ export function chosenProgram(
   run: OpenedRun,
   iteration: number | undefined,
   candidate: number | undefined,
-): Required<Omit<Best, 'parameters'>> {
+): Required<Omit<BestCandidate, 'parameters'>> {
   const programs = programsOf(run.family);
   if (programs === undefined)
     throw new UserError({
@@ -142,7 +142,7 @@ export async function openPlayedPolicy(
   if (!/\.m?js$/.test(name)) {
     if (id !== undefined)
       throw new UserError({ field: '--environment', value: id, message: 'can only be used with a .js file' });
-    const run = await readWholeRun(findRun(name, { cwd, runsDir }));
+    const run = await readPlayableRun(findRun(name, { cwd, runsDir }));
     return { run, entry: choosePolicy(run, iteration ?? 'best') };
   }
   if (id === undefined)

@@ -5,7 +5,7 @@ import type { EnvironmentSpec } from '../../environments/environment.js';
 import { programsOf } from '../../policies/policy.js';
 import { Ledger, runUsageConfig } from '../../proposers/budget.js';
 import { BehaviorTest } from '../../rollout/behavior-test.js';
-import type { EvaluationSetting } from '../../rollout/evaluation.js';
+import type { EvaluationSetup } from '../../rollout/evaluation.js';
 import { createReplayBuffer } from '../../rollout/replay-buffer.js';
 import type { CallRecord } from '../../runs/calls.js';
 import { faultReporter, type LoggedEvent, type RunEvent, tallyOf } from '../../runs/events.js';
@@ -75,7 +75,7 @@ export function experimentIn(
   const { config, environment, family, proposer, workers } = assembly;
   const { recorded, manifest } = directory;
   const buffer = createReplayBuffer(recorded.entries);
-  const setting: EvaluationSetting = {
+  const setting: EvaluationSetup = {
     environment,
     family,
     maxSteps: config.evaluation.maxSteps,

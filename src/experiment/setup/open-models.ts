@@ -14,7 +14,7 @@ import { dependsOnContext, type ResolutionInputs } from '../../config/resolve.js
 import { stageModelsOf } from '../../config/stages.js';
 import { waitOnClock } from '../../models/hosted/retry.js';
 import { type LanguageModel, type ModelContext, ModelError } from '../../models/language-model.js';
-import { localContext } from '../../models/local/process/local-model.js';
+import { localContextTokens } from '../../models/local/process/local-model.js';
 import type { Cassette } from '../../models/replayed.js';
 import type { ReplayedConfig } from '../../models/settings.js';
 import { baselineProposer } from '../../proposers/baseline-proposer.js';
@@ -65,7 +65,7 @@ export async function openModel(
   const contextTokens = !isAsked
     ? undefined
     : modelConfig?.provider === 'local'
-      ? localContext(modelConfig)
+      ? localContextTokens(modelConfig)
       : (await contextOf(config.model, proposer.model, ask !== undefined, ask))?.tokens;
   return {
     proposer,

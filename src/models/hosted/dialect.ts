@@ -4,7 +4,7 @@ import { answerSchema, autoOptions, followsSchema, parseObject } from '../answer
 import { answerText } from '../answer-text.js';
 import type { AnswerGrammar, Completion } from '../language-model.js';
 import type { OpenAIConfig } from '../settings.js';
-import type { TryError } from './retry.js';
+import type { AttemptError } from './retry.js';
 
 /** Formats that can be requested under `format: auto`, strictest first. */
 const formats = ['json_schema', 'json_object', 'text'] as const;
@@ -87,12 +87,12 @@ export function refusedKey(config: OpenAIConfig, sent: RequestFields, message: s
  * @param before the dialect when the request was sent
  * @returns whether to repeat the request
  */
-export function adapt(
+export function adaptDialect(
   dialect: Dialect,
   config: OpenAIConfig,
   sent: RequestFields,
   before: Pick<Dialect, 'answerFormat' | 'hasBounds'>,
-  { kind, message }: TryError,
+  { kind, message }: AttemptError,
 ): boolean {
   const userFields = chosenFields(config);
   const mayDrop = (field: string) => sent[field] !== undefined && !userFields.has(field);

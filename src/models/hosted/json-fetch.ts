@@ -3,7 +3,7 @@
 import { isDeeperThan, jsonIn, maxJsonDepth } from '../../base/files/json-depth.js';
 import { isRecord } from '../../base/modules/user-module.js';
 import type { ModelErrorKind } from '../language-model.js';
-import { TryError } from './retry.js';
+import { AttemptError } from './retry.js';
 
 /** Maximum size of a reply in bytes, far above any completion; a server that sends more is broken. */
 const maxBodyBytes = 16 * 2 ** 20;
@@ -35,7 +35,7 @@ function createAgent(): object | undefined {
 
 const agent = createAgent();
 
-/** Sends a request; accepts only a status of 2xx and a JSON body. @throws TryError otherwise */
+/** Sends a request; accepts only a status of 2xx and a JSON body. @throws AttemptError otherwise */
 export const jsonFetch: typeof fetch = async (input, init) => {
   const url = new URL(input instanceof Request ? input.url : input);
   let response: Response;
@@ -51,7 +51,7 @@ export const jsonFetch: typeof fetch = async (input, init) => {
   }
   if (!response.ok) throw failureOf(response, body);
   if (jsonIn(body) === undefined)
-    throw new TryError(
+    throw new AttemptError(
       isWebPage(body) ? 'html' : 'malformed',
       `${address(url)} returned HTTP ${response.status} with ${describeBody(body)}`,
     );
@@ -59,14 +59,14 @@ export const jsonFetch: typeof fetch = async (input, init) => {
 };
 
 /** Creates the failure for a response with a status other than 2xx. */
-function failureOf({ status, headers }: Response, body: string): TryError {
+function failureOf({ status, headers }: Response, body: string): AttemptError {
   const error = serverError(jsonIn(body));
   const text = error.message || (body && describeBody(body));
   const location = headers.get('location');
   const redirectNote = location === null ? '' : ` (redirects to ${location}; use that URL instead)`;
   const message = `HTTP ${status}${redirectNote}${text && `: ${text}`}`;
   const retryAfter = retryDelay(headers);
-  return new TryError(errorKind(status, { ...error, message: text }), message, retryAfter);
+  return new AttemptError(errorKind(status, { ...error, message: text }), message, retryAfter);
 }
 
 /** Error texts of Azure, OpenAI, DeepSeek, Alibaba, xAI and OpenRouter for prompts that violate a content policy. */
@@ -120,14 +120,17 @@ const networkProblems: readonly (readonly [RegExp, string])[] = [
 /** Codes of failures after the connection was made; the server may have generated a reply. */
 const cutCodes = /^(ECONNRESET|EPIPE|UND_ERR_(?!CONNECT)|HPE_)/;
 
-function networkFailure(url: URL, error: Error): TryError {
+function networkFailure(url: URL, error: Error): AttemptError {
   const cause = (error.cause ?? error) as { readonly code?: unknown; readonly message: string };
   const code = typeof cause.code === 'string' ? cause.code : '';
   if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
-    return new TryError('malformed', `${address(url)} returned more than ${maxBodyBytes} bytes`);
+    return new AttemptError('malformed', `${address(url)} returned more than ${maxBodyBytes} bytes`);
   const problemText = networkProblems.find(([codes]) => codes.test(code))?.[1];
   const problem = problemText ?? (code || cause.message);
-  return new TryError(cutCodes.test(code) ? 'cut' : 'network', `no answer from ${address(url)}: ${problem}`);
+  return new AttemptError(
+    cutCodes.test(code) ? 'cut' : 'network',
+    `no answer from ${address(url)}: ${problem}`,
+  );
 }
 
 /** Returns a URL without its login and query, which may be secret. */
@@ -149,7 +152,7 @@ export function serverError(value: unknown): ServerError {
   const name = [code, type].find((one) => typeof one === 'string' && !/^(\d+|None)$/.test(one));
   const status = Number(code);
   return {
-    message: shorten(wordsOf(first)),
+    message: shorten(errorText(first)),
     ...(name !== undefined && { code: name as string }),
     ...(status >= 400 && status <= 599 && { status }),
   };
@@ -159,19 +162,21 @@ export function serverError(value: unknown): ServerError {
  * Finds the text of an error. FastAPI puts a list of problems into `detail`, Mistral an object with such a list into
  * `message`, and OpenRouter the provider's own error into `metadata.raw`, often as JSON.
  */
-function wordsOf(value: unknown): string {
+function errorText(value: unknown): string {
   if (typeof value === 'string') return value;
-  if (Array.isArray(value)) return value.map(wordsOf).filter(Boolean).join('; ');
+  if (Array.isArray(value)) return value.map(errorText).filter(Boolean).join('; ');
   if (!isRecord(value)) return '';
   const { detail, error, loc, message, metadata, msg } = value;
   if (typeof msg === 'string') {
     const place = Array.isArray(loc) ? loc.filter((part) => part !== 'body').join('.') : '';
     return place === '' ? msg : `${place}: ${msg}`;
   }
-  const words = [error, message, detail].map(wordsOf).find(Boolean) ?? '';
+  const words = [error, message, detail].map(errorText).find(Boolean) ?? '';
   if (!isRecord(metadata)) return words;
   const { provider_name: provider, raw } = metadata;
-  const cause = [provider, typeof raw === 'string' ? (jsonIn(raw) ?? raw) : raw].map(wordsOf).filter(Boolean);
+  const cause = [provider, typeof raw === 'string' ? (jsonIn(raw) ?? raw) : raw]
+    .map(errorText)
+    .filter(Boolean);
   return cause.length === 0 ? words : `${words} (${cause.join(': ')})`;
 }
 

@@ -17,9 +17,9 @@ import { contextHint, maxPromptTokens, maxTextTokens } from '../reply-faults.js'
 import { withoutSecrets } from '../secrets.js';
 import type { OllamaConfig } from '../settings.js';
 import { jsonFetch } from './json-fetch.js';
-import { extractLogin, readAddress } from './openai-access.js';
+import { extractCredentials, parseServerUrl } from './openai-access.js';
 import { completionsOf, readChatCompletion } from './openai-reply.js';
-import { type Call, callWithRetries, TryError, type Wait } from './retry.js';
+import { AttemptError, callWithRetries, type RetriedCall, type Wait } from './retry.js';
 
 /** Response to `show`; in `model_info`, `<architecture>.context_length` is the context length. */
 const modelSchema = z.object({
@@ -39,7 +39,7 @@ const schemaOptions = { maxChoices: 1000, maxReason: 2000 } as const;
 export function createOllama(config: OllamaConfig, env: CommandContext['env'], wait: Wait): LanguageModel {
   const host = readHost(config, env);
   const id = `ollama/${config.name}`;
-  const login = extractLogin(host);
+  const login = extractCredentials(host);
   const headers = login === undefined ? {} : { authorization: login.authorization };
   const secrets = [env.OLLAMA_API_KEY ?? '', ...(login?.secrets ?? [])];
   const server = { isReached: false };
@@ -59,7 +59,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   };
 
   const call = <T>(
-    options: Pick<Call<T>, 'seed' | 'signal' | 'attempts'>,
+    options: Pick<RetriedCall<T>, 'seed' | 'signal' | 'attempts'>,
     ask: (client: Ollama) => Promise<T>,
   ) =>
     callWithRetries({
@@ -120,7 +120,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
         } catch (error) {
           if (config.format !== 'auto' || format === undefined || !refusesSchema(error)) throw error;
           acceptsSchema = false;
-          throw new TryError(error.kind, error.message, undefined, true);
+          throw new AttemptError(error.kind, error.message, undefined, true);
         }
       });
       const warnings = warning === undefined ? [] : [warning];
@@ -151,8 +151,8 @@ const templateWarning = (name: string) =>
   `the template of ${name} uses neither .System nor .Messages: the server drops the system message, which contains the task. ` +
   `Recreate the model with a TEMPLATE for its family in the Modelfile (\`ollama show ${name} --modelfile\` prints the current one)`;
 
-const refusesSchema = (error: unknown): error is TryError =>
-  error instanceof TryError &&
+const refusesSchema = (error: unknown): error is AttemptError =>
+  error instanceof AttemptError &&
   ['bad-request', 'server'].includes(error.kind) &&
   /format|grammar|schema/i.test(error.message);
 
@@ -209,19 +209,19 @@ function addReasoning(usage: Usage, { reasoning, text }: Pick<Completion, 'reaso
 }
 
 function addHint(error: unknown, config: OllamaConfig, host: URL, contextTokens: number): unknown {
-  if (!(error instanceof TryError)) return error;
+  if (!(error instanceof AttemptError)) return error;
   const { kind, message } = error;
   if (kind === 'network')
-    return new TryError(kind, `${message}. Start the server with \`ollama serve\`, or set model.host`);
+    return new AttemptError(kind, `${message}. Start the server with \`ollama serve\`, or set model.host`);
   if (kind === 'too-long' || (kind === 'bad-request' && /exceeds (?:(?!exceeds).)*context/i.test(message)))
-    return new TryError('too-long', `${message} ${contextHint(contextTokens)}`);
+    return new AttemptError('too-long', `${message} ${contextHint(contextTokens)}`);
   if (kind === 'bad-request' && /does not support thinking/.test(message))
-    return new TryError(kind, `${message}; set model.think=false, or remove model.think`);
+    return new AttemptError(kind, `${message}; set model.think=false, or remove model.think`);
   if (kind !== 'not-found') return error;
   const hint = /model/i.test(message)
     ? `download the model with \`ollama pull ${config.name}\``
     : `${host.origin} doesn't seem to be an Ollama server: check model.host`;
-  return new TryError(kind, `${message}; ${hint}`);
+  return new AttemptError(kind, `${message}; ${hint}`);
 }
 
 /** Parses a host as Ollama does: quotes, scheme, port, IPv6 brackets and the name before a port are optional. */
@@ -232,7 +232,7 @@ export function readHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext
   const host = isIPv6(place) ? `[${place}]` : place.startsWith(':') ? `127.0.0.1${place}` : place;
   const portSuffix = /:\d+$/.test(host) ? '' : ':11434';
   const address = hostText.includes('://') ? hostText : `http://${login}${host}${portSuffix}${path}`;
-  const url = readAddress(address, 'model.host', config.host === undefined ? 'OLLAMA_HOST' : undefined);
+  const url = parseServerUrl(address, 'model.host', config.host === undefined ? 'OLLAMA_HOST' : undefined);
   // A server can listen on 0.0.0.0, but clients can't connect to it on every system.
   if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1';
   return url;

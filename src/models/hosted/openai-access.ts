@@ -5,7 +5,7 @@ import { UserError } from '../../base/errors.js';
 import type { OpenAIConfig } from '../settings.js';
 
 /** The login in a URL such as `http://name:password@host`. */
-export interface Login {
+export interface Credentials {
   /** Value of the `authorization` header (RFC 7617). */
   readonly authorization: string;
   /** The password or key in each of its encodings, all of which must be hidden in output. */
@@ -13,7 +13,7 @@ export interface Login {
 }
 
 /** Removes the login from a URL, because `fetch` rejects URLs with one. */
-export function extractLogin(url: URL): Login | undefined {
+export function extractCredentials(url: URL): Credentials | undefined {
   const { username, password } = url;
   if (username === '' && password === '') return undefined;
   [url.username, url.password] = ['', ''];
@@ -24,9 +24,9 @@ export function extractLogin(url: URL): Login | undefined {
 }
 
 /** Returns the client's settings. @throws UserError if the key is missing or unusable, or the URL is unusable */
-export function openaiServer(config: OpenAIConfig, env: CommandContext['env']) {
+export function openaiClientSettings(config: OpenAIConfig, env: CommandContext['env']) {
   const baseUrl = readBaseUrl(config, env);
-  const login = extractLogin(baseUrl);
+  const login = extractCredentials(baseUrl);
   const query = new URLSearchParams(baseUrl.search);
   baseUrl.search = '';
   const apiKey = readApiKey(config, env);
@@ -64,14 +64,14 @@ export function openaiServer(config: OpenAIConfig, env: CommandContext['env']) {
 function readBaseUrl({ baseUrl }: OpenAIConfig, env: CommandContext['env']): URL {
   const given = baseUrl ?? (env.OPENAI_BASE_URL?.trim() || 'https://api.openai.com/v1');
   const variable = baseUrl === undefined ? 'OPENAI_BASE_URL' : undefined;
-  const url = readAddress(given, 'model.baseUrl', variable);
+  const url = parseServerUrl(given, 'model.baseUrl', variable);
   if (!hasSecretPart(url)) return url;
   const message = variable === undefined ? secretInUrl.message : `${variable}: ${secretInUrl.message}`;
   throw new UserError({ field: 'model.baseUrl', ...secretInUrl, message });
 }
 
 /** Parses a server's address. @param variable the environment variable that contains it, if any */
-export function readAddress(given: string, field: string, variable: string | undefined): URL {
+export function parseServerUrl(given: string, field: string, variable: string | undefined): URL {
   const url = URL.canParse(given) ? new URL(given) : undefined;
   if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
   throw new UserError({

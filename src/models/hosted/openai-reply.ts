@@ -5,13 +5,13 @@ import type { Completion, FinishReason } from '../language-model.js';
 import {
   checkUsage,
   contextWarning,
+  emptyReplyWarning,
   type ReportedCounts,
   replyFaults,
   type SentPrompt,
-  silenceWarning,
 } from '../reply-faults.js';
 import { errorKind, serverError } from './json-fetch.js';
-import { TryError } from './retry.js';
+import { AttemptError } from './retry.js';
 
 /** A text, or a part of a message as an object. */
 const partSchema = z.union([z.string(), z.record(z.string(), z.unknown())]);
@@ -29,26 +29,29 @@ type Choice = z.output<typeof choiceSchema>;
 const responseSchema = z.object({ choices: z.array(choiceSchema).min(1), usage: z.unknown().optional() });
 export type ChatCompletion = z.output<typeof responseSchema>;
 
-/** @throws TryError if the response isn't a chat completion, or states an error */
+/** @throws AttemptError if the response isn't a chat completion, or states an error */
 export function readChatCompletion(response: unknown): ChatCompletion {
   const parsed = responseSchema.safeParse(response);
   // OpenRouter and others report errors with HTTP 200, in place of the choices or inside one.
   const error = serverError(parsed.success ? { error: parsed.data.choices[0]!.error } : response);
   const { message, status } = error;
   if (status !== undefined)
-    throw new TryError(errorKind(status, error), `the server sent error ${status} with HTTP 200: ${message}`);
+    throw new AttemptError(
+      errorKind(status, error),
+      `the server sent error ${status} with HTTP 200: ${message}`,
+    );
   if (parsed.success) return parsed.data;
   // LM Studio responds like this to a wrong path.
-  if (/unexpected endpoint/i.test(message)) throw new TryError('not-found', message);
+  if (/unexpected endpoint/i.test(message)) throw new AttemptError('not-found', message);
   if (noChoicesSchema.safeParse(response).success) {
     const problem =
       message === '' ? 'the reply has no choices' : `the server sent an error with HTTP 200: ${message}`;
     // If tokens were billed, a reply was generated but lost.
     const billedTokens = Number(countsOf((response as { readonly usage?: unknown }).usage).completion);
-    throw new TryError(billedTokens >= 1 ? 'malformed' : 'empty', problem);
+    throw new AttemptError(billedTokens >= 1 ? 'malformed' : 'empty', problem);
   }
   const issue = parsed.error.issues[0]!;
-  throw new TryError(
+  throw new AttemptError(
     'malformed',
     `the reply is not a chat completion (${issue.path.join('.') || 'body'}: ${issue.message})`,
   );
@@ -67,7 +70,7 @@ export function completionsOf(
   return choices.map((choice, i) => {
     const faults = [...replyFaults(choice), ...(i === 0 ? counts.faults : [])];
     const lengthWarning =
-      contextWarning(choice, counts.usage, sent) ?? silenceWarning(choice, sent.maxTokens);
+      contextWarning(choice, counts.usage, sent) ?? emptyReplyWarning(choice, sent.maxTokens);
     const texts = [counts.warning, lengthWarning, ...(warnings ?? [])].filter((text) => text !== undefined);
     return {
       ...choice,

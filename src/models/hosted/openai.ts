@@ -15,7 +15,7 @@ import {
 import { withoutSecrets } from '../secrets.js';
 import type { OpenAIConfig } from '../settings.js';
 import {
-  adapt,
+  adaptDialect,
   type Dialect,
   formatOf,
   newDialect,
@@ -24,20 +24,20 @@ import {
   responseFormat,
 } from './dialect.js';
 import { jsonFetch } from './json-fetch.js';
-import { openaiServer } from './openai-access.js';
+import { openaiClientSettings } from './openai-access.js';
 import { completionsOf, readChatCompletion } from './openai-reply.js';
-import { callWithRetries, TryError, type Wait } from './retry.js';
+import { AttemptError, callWithRetries, type Wait } from './retry.js';
 
 /** Creates a model on OpenAI or a compatible server. @throws UserError if the key or the URL can't be used */
 export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], wait: Wait): LanguageModel {
-  const { baseUrl, secrets, settings } = openaiServer(config, env);
+  const { baseUrl, secrets, settings } = openaiClientSettings(config, env);
   const id = `openai/${config.name}`;
   const server = { isReached: false };
   const dialect = newDialect(baseUrl, config);
   /** The context length that the server reports, requested only once. */
   let contextLength: ReturnType<typeof servedContext> | undefined;
 
-  /** Sends a request. If the server rejects it, adapts the dialect if possible. @throws TryError */
+  /** Sends a request. If the server rejects it, adapts the dialect if possible. @throws AttemptError */
   const request = async (body: ChatCompletionCreateParamsNonStreaming, signal: AbortSignal) => {
     const before = { ...dialect };
     const baseURL = `${settings.baseURL}${dialect.prefix}`;
@@ -48,16 +48,16 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
     } catch (error) {
       // The SDK wraps errors that its `fetch` throws.
       const failure = error instanceof OpenAI.APIConnectionError ? error.cause : error;
-      if (!(failure instanceof TryError)) throw error;
+      if (!(failure instanceof AttemptError)) throw error;
       const { kind, message, retryAfter } = failure;
       const fields = { ...body };
       // Try again with `/v1` if nothing was found at a base URL without a version.
       const isNotFound = kind === 'not-found' && !/model/i.test(message) && !/\/v\d/.test(baseURL);
       if (isNotFound) dialect.prefix = '/v1';
-      if (isNotFound || adapt(dialect, config, fields, before, failure))
-        throw new TryError(kind, message, undefined, true);
+      if (isNotFound || adaptDialect(dialect, config, fields, before, failure))
+        throw new AttemptError(kind, message, undefined, true);
       const hint = hintFor(failure, config, baseUrl, dialect.prefix, fields);
-      throw hint === undefined ? failure : new TryError(kind, `${message}; ${hint}`, retryAfter);
+      throw hint === undefined ? failure : new AttemptError(kind, `${message}; ${hint}`, retryAfter);
     }
   };
 
@@ -66,7 +66,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
     givesSeveral: true,
     async context(signal) {
       contextLength ??= servedContext(settings, config.name, signal).catch((error) => {
-        if (!(error instanceof TryError)) throw error;
+        if (!(error instanceof AttemptError)) throw error;
         throw new ModelError(error.kind, redact(`${id}: ${error.message}`, secrets), {
           retries: 0,
           latencyMs: 0,
@@ -144,7 +144,7 @@ function requestBody(
 
 /** Suggests how to fix a failure, usually by changing a config key; undefined if unknown. */
 function hintFor(
-  { kind, message }: TryError,
+  { kind, message }: AttemptError,
   config: OpenAIConfig,
   baseUrl: URL,
   prefix: string,
@@ -175,12 +175,12 @@ const contextKeys = 'max_model_len context_length context_window max_context_len
   ' ',
 );
 
-const lengthsIn = (facts: unknown): readonly number[] =>
+const contextLengths = (facts: unknown): readonly number[] =>
   contextKeys
     .map((name) => (isRecord(facts) ? facts[name] : undefined))
     .filter((value): value is number => typeof value === 'number' && value > 0);
 
-/** Returns the smallest context length that the server reports. @throws a network TryError, or the signal's reason */
+/** Returns the smallest context length that the server reports. @throws a network AttemptError, or the signal's reason */
 async function servedContext(
   settings: ClientOptions,
   name: string,
@@ -192,11 +192,11 @@ async function servedContext(
   const modelList = await client.get(`${versionPath}/models`, { signal }).catch((error) => {
     signal?.throwIfAborted();
     const { cause } = error;
-    if (cause instanceof TryError && cause.kind === 'network') throw cause;
+    if (cause instanceof AttemptError && cause.kind === 'network') throw cause;
   });
   signal?.throwIfAborted();
   const models = isRecord(modelList) && Array.isArray(modelList.data) ? modelList.data.filter(isRecord) : [];
   // A server with a single model usually accepts any name.
   const model = models.find(({ id }) => id === name) ?? (models.length === 1 ? models[0] : undefined);
-  return lowestLimit(...[model, model?.top_provider, model?.meta].flatMap(lengthsIn));
+  return lowestLimit(...[model, model?.top_provider, model?.meta].flatMap(contextLengths));
 }

@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import { redact } from '../../base/errors.js';
 import { createGenerator } from '../../base/random/generator.js';
 import { formatDuration } from '../../base/text/numbers.js';
-import { type Attempts, isTemporary, ModelError, type ModelErrorKind } from '../language-model.js';
+import { type AttemptHooks, isTemporary, ModelError, type ModelErrorKind } from '../language-model.js';
 
 export type Wait = (milliseconds: number, signal: AbortSignal | undefined) => Promise<void>;
 
@@ -15,8 +15,8 @@ export const waitOnClock: Wait = (milliseconds, signal) =>
   setTimeout(milliseconds, undefined, signal && { signal });
 
 /** An attempt that produced no completion. */
-export class TryError extends Error {
-  override readonly name = 'TryError';
+export class AttemptError extends Error {
+  override readonly name = 'AttemptError';
 
   /**
    * @param retryAfter milliseconds that the server asks to wait
@@ -32,8 +32,8 @@ export class TryError extends Error {
   }
 }
 
-export interface Call<T> {
-  /** Sends one request; ends if `signal` aborts. @throws TryError */
+export interface RetriedCall<T> {
+  /** Sends one request; ends if `signal` aborts. @throws AttemptError */
   readonly attempt: (signal: AbortSignal) => Promise<T>;
   readonly policy: {
     /** Deadline of a call, including retries and the waits between them. */
@@ -53,7 +53,7 @@ export interface Call<T> {
   /** Sampling seed of the call, used to spread the waits of concurrent calls. */
   readonly seed: number;
   readonly signal?: AbortSignal | undefined;
-  readonly attempts?: Attempts | undefined;
+  readonly attempts?: AttemptHooks | undefined;
 }
 
 /** If a server has never replied, a network failure is retried once, and only if it came sooner than this. */
@@ -67,7 +67,7 @@ const nextStart = new Map<string, number>();
 
 /** Waits until a request may start: `requestsPerMinute` spaces them evenly. */
 async function waitForTurn<T>(
-  { attempts, id, policy, wait }: Call<T>,
+  { attempts, id, policy, wait }: RetriedCall<T>,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   if (policy.requestsPerMinute === undefined) return;
@@ -82,12 +82,12 @@ async function waitForTurn<T>(
  * Retries until success, a permanent failure, the last retry, the deadline, an abort or a limit of the run.
  * `attemptInfo` contains the fields of a completion that describe the attempts. @throws ModelError
  */
-export async function callWithRetries<T>(call: Call<T>) {
+export async function callWithRetries<T>(call: RetriedCall<T>) {
   const { attempts = {}, id, policy, secrets, seed, server, signal } = call;
   const timeoutMs = 1000 * policy.timeoutSeconds;
   let startMs = performance.now();
   let endSignal = signal;
-  const failures: TryError[] = [];
+  const failures: AttemptError[] = [];
   /** Number of requests after the first. */
   let retries = 0;
 
@@ -99,7 +99,7 @@ export async function callWithRetries<T>(call: Call<T>) {
     });
 
   /** Returns why there is no further attempt, as an addition to the message; undefined if there is one. */
-  const obstacle = (kind: ModelErrorKind, counted: number, waitMs: number): string | undefined => {
+  const noRetryReason = (kind: ModelErrorKind, counted: number, waitMs: number): string | undefined => {
     if (!isTemporary(kind)) return '';
     const spentMs = performance.now() - startMs;
     // Probably the server isn't running or the address is wrong, so fail early.
@@ -113,7 +113,7 @@ export async function callWithRetries<T>(call: Call<T>) {
   };
 
   /** Waits before a retry. @throws ModelError if there is no retry */
-  const backOff = async (failure: TryError) => {
+  const backOff = async (failure: AttemptError) => {
     const { kind, message, retryAfter } = failure;
     attempts.onFault?.(kind, redact(message, secrets));
     const retryCount = failures.filter(({ isAvoided }) => !isAvoided).length;
@@ -127,7 +127,7 @@ export async function callWithRetries<T>(call: Call<T>) {
         'quota',
         `${message}; the server asks to wait for ${formatDuration(waitMs)}, longer than model.maxRetryAfterSeconds (${maxSeconds}) allows. Continue later with \`policyloop resume <run>\``,
       );
-    const reason = obstacle(kind, retryCount, waitMs);
+    const reason = noRetryReason(kind, retryCount, waitMs);
     if (reason !== undefined) throw modelError(kind, message + reason);
     failures.push(failure);
     if (waitMs >= 1000 && (retryAfter !== undefined || kind === 'rate-limit')) attempts.onWait?.(waitMs);
@@ -141,8 +141,8 @@ export async function callWithRetries<T>(call: Call<T>) {
     endSignal = AbortSignal.any([deadline, ...(signal ? [signal] : [])]);
     for (; ; retries++) {
       endSignal.throwIfAborted();
-      const result = await call.attempt(endSignal).then((value) => ({ value }), failureIn);
-      const isFailure = result instanceof TryError;
+      const result = await call.attempt(endSignal).then((value) => ({ value }), asAttemptError);
+      const isFailure = result instanceof AttemptError;
       if (server !== undefined && !(isFailure && result.kind === 'network')) server.isReached = true;
       if (!isFailure) {
         const failedTries = failures.map((failure) => failure.kind);
@@ -163,7 +163,7 @@ export async function callWithRetries<T>(call: Call<T>) {
   }
 }
 
-function failureIn(error: unknown): TryError {
-  if (error instanceof TryError) return error;
+function asAttemptError(error: unknown): AttemptError {
+  if (error instanceof AttemptError) return error;
   throw error;
 }

@@ -22,7 +22,7 @@ export const isPackaged = (path: string): boolean => path.startsWith(scheme);
  */
 export function modelDirectory(path: string, cwd?: string, field = 'model.path'): string {
   if (isHfReference(path)) return hfModelPath(path);
-  if (!isPackaged(path)) return resultIn(cwd === undefined ? path : resolve(cwd, path));
+  if (!isPackaged(path)) return resultDirectory(cwd === undefined ? path : resolve(cwd, path));
   const directory = join(packageRoot(), path.slice(scheme.length));
   if (existsSync(directory) && directory.startsWith(join(packageRoot(), '/'))) return directory;
   throw new UserError({
@@ -34,7 +34,7 @@ export function modelDirectory(path: string, cwd?: string, field = 'model.path')
 }
 
 /** Returns the adapter or model inside a training directory; returns any other directory unchanged. */
-function resultIn(directory: string): string {
+function resultDirectory(directory: string): string {
   const has = (name: string) => existsSync(join(directory, name));
   if (!has('training.json') || has('config.json') || has('adapter_config.json')) return directory;
   const result = ['adapter', 'model'].find(has);
@@ -42,7 +42,7 @@ function resultIn(directory: string): string {
 }
 
 /** Returns a model's path for display, or its `package:` name if it is in the package and `cwd` is elsewhere. */
-export function shownModel(directory: string, cwd: string): string {
+export function shownModelPath(directory: string, cwd: string): string {
   const innerPath = relative(packageRoot(), directory);
   return innerPath.startsWith('..') || cwd === packageRoot() ? shownPath(directory, cwd) : scheme + innerPath;
 }

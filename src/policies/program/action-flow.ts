@@ -8,7 +8,7 @@ import {
   namesIn,
   nodesIn,
   numberOf,
-  returnsOf,
+  returnedNodes,
 } from './syntax.js';
 
 /** Methods that return one or more elements of an array or map. */
@@ -28,8 +28,8 @@ type Nodes = readonly (AnyNode | null | undefined)[];
  * returned values, such as 2 in `Math.min(2, u)`.
  */
 export function actionNumbers(script: Script, act: FunctionNode, space: Space): ReadonlySet<AnyNode> {
-  if (space.kind !== 'box') return numbersOfActions(script, act, true);
-  const numbers = numbersOfActions(script, act, false);
+  if (space.kind !== 'box') return traceNumbers(script, act, true);
+  const numbers = traceNumbers(script, act, false);
   const limits = [...nodesIn(script)].flatMap((node) =>
     node.type === 'CallExpression' && limiterName.test(calledName(node.callee) ?? '') ? node.arguments : [],
   );
@@ -42,11 +42,11 @@ export function actionNumbers(script: Script, act: FunctionNode, space: Space): 
  * contain numbers of other variables with the same name.
  * @param withArithmetic true to include numbers in sums and products
  */
-function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boolean): ReadonlySet<AnyNode> {
+function traceNumbers(script: Script, act: FunctionNode, withArithmetic: boolean): ReadonlySet<AnyNode> {
   const nodes = [...nodesIn(script)];
   const names = new Set<string>();
   const followed = new Set<AnyNode>();
-  const stack: (AnyNode | null | undefined)[] = [...returnsOf(act)];
+  const stack: (AnyNode | null | undefined)[] = [...returnedNodes(act)];
   const numbers = new Set<AnyNode>();
   for (let node = stack.pop(); node !== undefined || stack.length > 0; node = stack.pop()) {
     if (!node || followed.has(node)) continue;
@@ -60,14 +60,14 @@ function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boo
   function sourcesOf(node: AnyNode): Nodes {
     switch (node.type) {
       case 'Identifier':
-        return isNew(node.name) ? nodes.flatMap((other) => assignedTo(node.name, other)) : [];
+        return isNew(node.name) ? nodes.flatMap((other) => assignedValues(node.name, other)) : [];
       case 'MemberExpression':
         if (node.computed || node.property.type !== 'Identifier') return [node.object];
-        return ofProperty(node.property.name);
+        return propertySources(node.property.name);
       case 'AssignmentExpression':
         return [node.left, node.right];
       case 'CallExpression':
-        return ofCall(node);
+        return callSources(node);
       case 'BinaryExpression':
         return withArithmetic ? partsOf(node) : [];
       default:
@@ -80,7 +80,7 @@ function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boo
     return names.add(name).size > sizeBefore;
   }
 
-  function ofCall({ callee, arguments: given }: Extract<AnyNode, { type: 'CallExpression' }>): Nodes {
+  function callSources({ callee, arguments: given }: Extract<AnyNode, { type: 'CallExpression' }>): Nodes {
     const name = calledName(callee) ?? '';
     const passed = passingCalls.has(name) ? given : [];
     if (callee.type !== 'MemberExpression') return [callee, ...passed];
@@ -89,12 +89,12 @@ function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boo
       ...given.filter(isFunction),
       ...(elementMethods.has(name) ? [callee.object] : []),
       ...(name === 'reduce' ? given.slice(1) : []),
-      ...ofProperty(name),
+      ...propertySources(name),
     ];
   }
 
   /** Returns all values assigned to a property with this name, of any object; none if it was followed before. */
-  function ofProperty(name: string): Nodes {
+  function propertySources(name: string): Nodes {
     if (!isNew(`.${name}`)) return [];
     const isNamed = (key: AnyNode) => key.type === 'Identifier' && key.name === name;
     return nodes.map((node) => {
@@ -105,7 +105,7 @@ function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boo
   }
 
   /** Returns the values that a node assigns to the variable or its elements, or passes as the parameter. */
-  function assignedTo(name: string, node: AnyNode): Nodes {
+  function assignedValues(name: string, node: AnyNode): Nodes {
     const isNamed = (pattern: AnyNode) => namesIn(pattern).includes(name);
     switch (node.type) {
       case 'VariableDeclarator':
@@ -170,14 +170,14 @@ function partsOf(node: AnyNode): Nodes {
     case 'FunctionDeclaration':
     case 'FunctionExpression':
     case 'ArrowFunctionExpression':
-      return returnsOf(node);
+      return returnedNodes(node);
     default:
       return [];
   }
 }
 
 /** Finds the numbers in an expression that are added, multiplied or chosen to produce its value. */
-export function numbersFor(node: AnyNode): readonly AnyNode[] {
+export function contributingNumbers(node: AnyNode): readonly AnyNode[] {
   if (numberOf(node) !== undefined) return [node];
   const parts =
     node.type === 'CallExpression' && passingCalls.has(calledName(node.callee) ?? '')
@@ -185,7 +185,7 @@ export function numbersFor(node: AnyNode): readonly AnyNode[] {
       : isFunction(node)
         ? []
         : partsOf(node);
-  return parts.flatMap((part) => (part ? numbersFor(part) : []));
+  return parts.flatMap((part) => (part ? contributingNumbers(part) : []));
 }
 
 const isCall = (node: AnyNode, name: string) =>

@@ -13,7 +13,7 @@ export function programAction(
   floats: Float64Array,
   returned: () => string,
 ): { readonly action: Action } | { readonly reason: string } {
-  const action = writtenAction(space, floats, returned);
+  const action = readAction(space, floats, returned);
   if (action !== undefined && isValidAction(action, space)) return { action };
   const shown = action === undefined ? returned() : typeof action === 'string' ? quote(action) : text(action);
   // A program may return the only number of a vector by itself.
@@ -21,7 +21,7 @@ export function programAction(
   return { reason: `returned ${shown}, but an action is ${expected}` };
 }
 
-function writtenAction(space: Space, floats: Float64Array, returned: () => string): Action | undefined {
+function readAction(space: Space, floats: Float64Array, returned: () => string): Action | undefined {
   switch (floats[floats.length - 1]) {
     case actionKinds.number: {
       const number = floats[0]!;

@@ -12,21 +12,23 @@ export function withDeclarations(source: string, components: readonly string[]):
   const script = syntaxTree(source);
   const act = topLevelDeclaration(script, 'act')?.value;
   if (!isFunction(act) || act.body.type !== 'BlockStatement') return source;
-  const inside = new Set(usesIn(act.body));
-  const outside = new Set([...usesIn(script)].filter((use) => !inside.has(use)).flatMap(({ name }) => name));
-  const known = new Set([...declaredIn(script), ...outside]);
+  const inside = new Set(referencesIn(act.body));
+  const outside = new Set(
+    [...referencesIn(script)].filter((use) => !inside.has(use)).flatMap(({ name }) => name),
+  );
+  const known = new Set([...declaredNames(script), ...outside]);
   const names = new Set([...inside].flatMap(({ name }) => (known.has(name) ? [] : [name])));
   const [observation] = act.params;
   const usedComponents =
     observation?.type === 'Identifier' ? components.filter((name) => names.has(name)) : [];
-  const assignedNames = [...assignedIn(act.body)].filter(
+  const stateNames = [...assignedNames(act.body)].filter(
     (name) => names.has(name) && !usedComponents.includes(name) && !(name in globalThis),
   );
   const lines = [
     ...(usedComponents.length > 0 && observation?.type === 'Identifier'
       ? [`let { ${usedComponents.join(', ')} } = ${observation.name};`]
       : []),
-    ...(assignedNames.length > 0 ? [`let ${assignedNames.join(', ')};`] : []),
+    ...(stateNames.length > 0 ? [`let ${stateNames.join(', ')};`] : []),
   ];
   const brace = act.body.start + 1;
   return lines.length === 0 ? source : `${source.slice(0, brace)} ${lines.join(' ')}${source.slice(brace)}`;
@@ -35,35 +37,35 @@ export function withDeclarations(source: string, components: readonly string[]):
 type Identifier = Extract<AnyNode, { type: 'Identifier' }>;
 
 /** Finds the identifiers that refer to variables, not to properties or labels. */
-function* usesIn(node: AnyNode): Generator<Identifier> {
+function* referencesIn(node: AnyNode): Generator<Identifier> {
   switch (node.type) {
     case 'Identifier':
       yield node;
       break;
     case 'MemberExpression':
-      yield* usesIn(node.object);
-      if (node.computed) yield* usesIn(node.property);
+      yield* referencesIn(node.object);
+      if (node.computed) yield* referencesIn(node.property);
       break;
     case 'Property':
     case 'MethodDefinition':
     case 'PropertyDefinition':
-      if (node.computed) yield* usesIn(node.key);
-      if (node.value) yield* usesIn(node.value);
+      if (node.computed) yield* referencesIn(node.key);
+      if (node.value) yield* referencesIn(node.value);
       break;
     case 'LabeledStatement':
-      yield* usesIn(node.body);
+      yield* referencesIn(node.body);
       break;
     case 'BreakStatement':
     case 'ContinueStatement':
     case 'MetaProperty':
       break;
     default:
-      for (const child of childrenOf(node)) yield* usesIn(child);
+      for (const child of childrenOf(node)) yield* referencesIn(child);
   }
 }
 
 /** Finds the names that are declared anywhere. */
-function* declaredIn(script: AnyNode): Generator<string> {
+function* declaredNames(script: AnyNode): Generator<string> {
   for (const node of nodesIn(script)) {
     if (node.type === 'VariableDeclarator') yield* namesIn(node.id);
     if (node.type === 'CatchClause' && node.param) yield* namesIn(node.param);
@@ -73,7 +75,7 @@ function* declaredIn(script: AnyNode): Generator<string> {
 }
 
 /** Finds the variables that are assigned a value with `=`. */
-function* assignedIn(body: AnyNode): Generator<string> {
+function* assignedNames(body: AnyNode): Generator<string> {
   const found = new Set<string>();
   for (const node of nodesIn(body))
     if (node.type === 'AssignmentExpression' && node.operator === '=' && node.left.type === 'Identifier')

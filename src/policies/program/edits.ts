@@ -10,7 +10,7 @@ interface EditBlock {
   readonly replace: readonly string[];
 }
 
-interface PlacedEdit extends EditBlock {
+interface LocatedEdit extends EditBlock {
   /** 0-based line of the parent. */
   readonly at: number;
 }
@@ -37,7 +37,7 @@ const closingMark = /^>{5,9} ?REPLACE$/;
 export function applyEdits(parent: string, reply: string, isCut = false): string {
   const lines = parent.split(/\r?\n/).map((line) => line.trimEnd());
   const placed = blocksIn(reply, isCut)
-    .map((block) => placeOf(block, lines))
+    .map((block) => locateBlock(block, lines))
     .sort((a, b) => a.at - b.at);
   const result: string[] = [];
   let position = 0;
@@ -88,13 +88,13 @@ function withoutBlankEnds(lines: readonly string[]): readonly string[] {
   return first < 0 ? [] : lines.slice(first, lines.findLastIndex((line) => line !== '') + 1);
 }
 
-function placeOf(block: EditBlock, lines: readonly string[]): PlacedEdit {
+function locateBlock(block: EditBlock, lines: readonly string[]): LocatedEdit {
   const { number, search } = block;
   if (search.length === 0) throw editFault(number, 'its search part is empty');
-  const exact = placesOf(search, lines);
+  const exact = findLines(search, lines);
   if (exact.length === 1) return { ...block, at: exact[0]! };
   // Ignore common indentation only if there is no exact match.
-  const loose = exact.length > 0 ? exact : placesOf(unindent(search), lines, unindent);
+  const loose = exact.length > 0 ? exact : findLines(unindent(search), lines, unindent);
   if (loose.length === 1) return { ...reindent(block, lines[loose[0]!]!), at: loose[0]! };
   if (loose.length > 1) {
     const numbers = loose.map((at) => at + 1).join(', ');
@@ -108,7 +108,7 @@ function placeOf(block: EditBlock, lines: readonly string[]): PlacedEdit {
 }
 
 /** Finds the 0-based line numbers at which `search` occurs in `lines`. */
-function placesOf(
+function findLines(
   search: readonly string[],
   lines: readonly string[],
   view: (lines: readonly string[]) => readonly string[] = (same) => same,

@@ -38,13 +38,13 @@ export function randomProgram(environment: EnvironmentSpec, random: RandomGenera
   const spaces = spacesOf(environment);
   const growth = { ...spaces, random };
   const depth = random.integers(3, maxDepth + 1);
-  const trees = sortsOf(spaces).map((type) =>
-    type === 'number' ? growNumber(depth, growth) : growChoice(type, depth, growth),
+  const trees = outputTypes(spaces).map((type) =>
+    type === 'number' ? growNumber(depth, growth) : growConditional(type, depth, growth),
   );
   return programText(trees, spaces);
 }
 
-function sortsOf({ output }: Spaces): readonly TreeType[] {
+function outputTypes({ output }: Spaces): readonly TreeType[] {
   if (output.kind === 'discrete') return [0];
   return output.kind === 'box' ? output.low.map(() => 'number') : output.spaces.map((_, i) => i);
 }
@@ -55,13 +55,13 @@ export function growTree(type: TreeType, depth: number, growth: GrowthContext): 
   if (type === 'test') return growTest(depth, growth);
   if (depth < 2 || random.random() < leafShare) return growLeaf(type, growth);
   if (type === 'number') return growNumber(depth, growth);
-  return depth < 3 ? growLeaf(type, growth) : growChoice(type, depth, growth);
+  return depth < 3 ? growLeaf(type, growth) : growConditional(type, depth, growth);
 }
 
 /** @param depth at least 2 */
 function growNumber(depth: number, growth: GrowthContext): Tree {
   const { random } = growth;
-  if (depth > 2 && random.random() < 0.1) return growChoice('number', depth, growth);
+  if (depth > 2 && random.random() < 0.1) return growConditional('number', depth, growth);
   const op = random.choice([...binaryOps, ...unaryOps]);
   const count = unaryOps.some((one) => one === op) ? 1 : 2;
   return {
@@ -72,7 +72,7 @@ function growNumber(depth: number, growth: GrowthContext): Tree {
 }
 
 /** @param depth at least 3 */
-function growChoice(type: TreeType, depth: number, growth: GrowthContext): Tree {
+function growConditional(type: TreeType, depth: number, growth: GrowthContext): Tree {
   const test = growTest(depth - 1, growth);
   const then = growTree(type, depth - 1, growth);
   let otherwise = growTree(type, depth - 1, growth);
@@ -96,15 +96,16 @@ function growTest(depth: number, growth: GrowthContext): Tree {
     return { type: 'test', op, value: start + random.integers(least, n), parts: [term] };
   }
   const left = random.random() < 0.5 ? observationTerm(growth) : growTree('number', depth - 1, growth);
-  let right = random.random() < 0.6 ? constant(left, growth) : growTree('number', depth - 1, growth);
+  let right = random.random() < 0.6 ? drawConstant(left, growth) : growTree('number', depth - 1, growth);
   if (left.op === 'constant') right = observationTerm(growth);
-  else if (isSame(left, right)) right = constant(left, growth);
+  else if (isSame(left, right)) right = drawConstant(left, growth);
   return { type: 'test', op: random.choice(comparisonOps), parts: [left, right] };
 }
 
 export function growLeaf(type: TreeType, growth: GrowthContext): Tree {
   const { output, random } = growth;
-  if (type === 'number') return random.random() < 0.3 ? constant(undefined, growth) : observationTerm(growth);
+  if (type === 'number')
+    return random.random() < 0.3 ? drawConstant(undefined, growth) : observationTerm(growth);
   if (type === 'test') return growTest(2, growth);
   const space = output.kind === 'tuple' ? output.spaces[type]! : (output as DiscreteSpace);
   return { type, op: 'take', value: (space.start ?? 0) + random.integers(0, space.n), parts: [] };
@@ -143,7 +144,7 @@ function valuesOf({ op, value }: Tree, { input }: GrowthContext): DiscreteSpace 
 }
 
 /** Draws a constant to compare with a term: within its bounds or, if unknown or wide, log-uniform, ±0.01 to ±10. */
-export function constant(term: Tree | undefined, { input, random }: GrowthContext): Tree {
+export function drawConstant(term: Tree | undefined, { input, random }: GrowthContext): Tree {
   const { low, high } = boundsOf(term, input);
   const isBounded = Math.abs(low) < maxBound && Math.abs(high) < maxBound;
   const value = isBounded

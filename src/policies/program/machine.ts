@@ -76,7 +76,7 @@ export async function openMachine(): Promise<Machine> {
   const module = await wasmModule();
   const memory = new WebAssembly.Memory({ initial: pageCount, maximum: pageCount });
   const bytes = new Uint8Array(memory.buffer);
-  let replace = (): void => undefined;
+  let replaceInstance = (): void => undefined;
   let exports: WebAssembly.Exports = {};
   const quickjs = await newQuickJSWASMModuleFromVariant(
     newVariant<QuickJSSyncVariant>(variant, {
@@ -85,8 +85,8 @@ export async function openMachine(): Promise<Machine> {
         ...{ print: () => undefined, printErr: () => undefined },
         instantiateWasm(imports, receive) {
           // Forwarding lets another instance take over the memory.
-          replace = () => ({ exports } = new WebAssembly.Instance(module, imports));
-          replace();
+          replaceInstance = () => ({ exports } = new WebAssembly.Instance(module, imports));
+          replaceInstance();
           const forwarded = Object.fromEntries(
             Object.keys(exports).map((name) => [
               name,
@@ -148,7 +148,7 @@ export async function openMachine(): Promise<Machine> {
     restore,
     reset(image, renew = false) {
       bytes.fill(0, stack.start, usedBytes(bytes));
-      if (renew) replace();
+      if (renew) replaceInstance();
       restore(image);
     },
   };

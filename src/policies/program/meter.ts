@@ -13,7 +13,7 @@ export const maxFuel = 2 ** 31 - 1;
 const immediates = `001110?????011b012${'?'.repeat(8)}00????11111???${'2'.repeat(23)}111148${'0'.repeat(128)}${'?'.repeat(55)}p???`;
 
 /** Encodes an unsigned number in LEB128, padded to five bytes. */
-const leb = (value: number): readonly number[] =>
+const encodeLeb128 = (value: number): readonly number[] =>
   [0, 7, 14, 21, 28].map((shift) => ((value >>> shift) & 127) | (shift < 28 ? 128 : 0));
 
 /** Encoded declaration of a mutable i32 global that starts at the largest value. */
@@ -44,46 +44,47 @@ export function addMeter(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
     return value;
   };
   /** Reads a number and writes another in its place. */
-  const replaced = (other: (value: number) => number): number => {
+  const rewriteNumber = (other: (value: number) => number): number => {
     copy();
     const value = read();
     copied = at;
-    write(leb(other(value)));
+    write(encodeLeb128(other(value)));
     return value;
   };
   /** Reads a part that begins with its length, and writes it with its new length. */
-  const sized = (change: (end: number) => void) => {
-    const end = replaced((size) => size) + at;
+  const rewriteSized = (change: (end: number) => void) => {
+    const end = rewriteNumber((size) => size) + at;
     const start = length;
     change(end);
     at = end;
     copy();
-    output.set(leb(length - start), start - 5);
+    output.set(encodeLeb128(length - start), start - 5);
   };
   const sections: Readonly<Record<number, (end: number) => void>> = {
     6: (end) => {
-      fuel = replaced((globals) => globals + 2);
+      fuel = rewriteNumber((globals) => globals + 2);
       copy(end);
       write([...counterGlobal, ...counterGlobal]);
     },
     7: (end) => {
-      replaced((exported) => exported + 1);
+      rewriteNumber((exported) => exported + 1);
       copy(end);
-      write([fuelName.length, ...Buffer.from(fuelName), 3, ...leb(fuel)]);
+      write([fuelName.length, ...Buffer.from(fuelName), 3, ...encodeLeb128(fuel)]);
     },
     10: () => {
-      const [own, size] = [leb(fuel), leb(fuel + 1)];
+      const [own, size] = [encodeLeb128(fuel), encodeLeb128(fuel + 1)];
       /** Subtracts an i32, and traps if the result is below 0. */
       const charge = [107, 36, ...own, 35, ...own, 65, 0, 72, 4, 64, 0, 11];
       const loopCharge = [35, ...own, 65, 1, ...charge];
       const bytesCharge = [36, ...size, 35, ...own, 35, ...size, 65, 6, 118, ...charge, 35, ...size];
-      for (let count = read(); count > 0; count--) sized((end) => code(end, loopCharge, bytesCharge));
+      for (let count = read(); count > 0; count--)
+        rewriteSized((end) => meterCode(end, loopCharge, bytesCharge));
     },
   };
-  while (at < wasm.length) sized(sections[wasm[at++]!] ?? (() => undefined));
+  while (at < wasm.length) rewriteSized(sections[wasm[at++]!] ?? (() => undefined));
   return output.slice(0, length);
 
-  function code(end: number, loopCharge: readonly number[], bytesCharge: readonly number[]): void {
+  function meterCode(end: number, loopCharge: readonly number[], bytesCharge: readonly number[]): void {
     for (let locals = read(); locals > 0; locals--) {
       read();
       at++;

@@ -68,24 +68,24 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   }
 
   /** Returns the value of a call. @throws ProgramFault if it failed */
-  function checked(outcome: MachineOutcome, lineCount: number, observation?: Observation): QuickJSHandle {
+  function unwrap(outcome: MachineOutcome, lineCount: number, observation?: Observation): QuickJSHandle {
     if ('value' in outcome) return outcome.value;
-    throw failed(outcome, lineCount, observation);
+    throw faultOf(outcome, lineCount, observation);
   }
 
-  function failed(
+  function faultOf(
     outcome: Exclude<MachineOutcome, { readonly value: QuickJSHandle }>,
     lineCount: number,
     observation?: Observation,
   ): ProgramFault {
     current = undefined;
     const { isLimit = true, ...failure } =
-      'limit' in outcome ? { reason: limits[outcome.limit] } : described(outcome.error, lineCount);
+      'limit' in outcome ? { reason: limits[outcome.limit] } : readError(outcome.error, lineCount);
     if (isLimit) machine.reset(emptyImage, true);
     return new ProgramFault({ ...failure, ...(observation !== undefined && { observation }) });
   }
 
-  function described(error: QuickJSHandle, lines: number): ProgramFailure & { readonly isLimit?: boolean } {
+  function readError(error: QuickJSHandle, lines: number): ProgramFailure & { readonly isLimit?: boolean } {
     const outcome = call(describe, error);
     const json = 'value' in outcome ? context.getString(outcome.value) : '';
     // Even the description didn't fit into the memory.
@@ -100,7 +100,7 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   }
 
   /** Makes room for another episode or a compilation; saves the current episode's state if it can't be replayed. */
-  function putAside(): void {
+  function suspendCurrent(): void {
     if (current !== undefined && current.history === undefined) current.savedImage = machine.copy();
     current = undefined;
   }
@@ -109,18 +109,18 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
     if (text.length > maxCharacters)
       throw new ProgramFault({ reason: `longer than ${maxCharacters} characters (${text.length})` });
     const lineCount = text.split(/\r\n|[\n\r\u2028\u2029]/).length;
-    const evaluated = (code: string, compileOnly: boolean) =>
-      checked(machine.evaluate(code, compileOnly), lineCount);
-    putAside();
+    const evaluate = (code: string, compileOnly: boolean) =>
+      unwrap(machine.evaluate(code, compileOnly), lineCount);
+    suspendCurrent();
     machine.reset(emptyImage);
     // Compile the source alone first, so that it can't close the function that is then put around it.
-    evaluated(text, true).dispose();
-    const isDeclared = (name: string) => `typeof ${name} === 'undefined' ? 0 : ${name}`;
-    const made = evaluated(
-      `(function () { 'use strict'; ${text}\nreturn [${isDeclared('act')}, ${isDeclared('constants')}]; })`,
+    evaluate(text, true).dispose();
+    const ifDeclared = (name: string) => `typeof ${name} === 'undefined' ? 0 : ${name}`;
+    const made = evaluate(
+      `(function () { 'use strict'; ${text}\nreturn [${ifDeclared('act')}, ${ifDeclared('constants')}]; })`,
       false,
     );
-    checked(call(load, made), lineCount).dispose();
+    unwrap(call(load, made), lineCount).dispose();
     made.dispose();
     return { image: machine.copy(), lineCount };
   }
@@ -132,13 +132,13 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
     current = episode;
     [floats[0], floats[1]] = deriveSeeds(episode.seed, [randomStream], 2) as [number, number];
     const isComplete =
-      checked(call(start), program.lineCount).consume((value) => context.getNumber(value)) === 1;
+      unwrap(call(start), program.lineCount).consume((value) => context.getNumber(value)) === 1;
     if (!isComplete) throw new ProgramFault({ reason: 'no function `act`' });
   }
 
   /** Makes this the current episode. */
   function resume(episode: Episode): void {
-    putAside();
+    suspendCurrent();
     if (episode.savedImage !== undefined) {
       machine.restore(episode.savedImage);
       current = episode;
@@ -146,25 +146,25 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
     }
     begin(episode);
     if (episode.history === undefined || episode.history.length === 0) return;
-    for (const observation of episode.history) turn(episode, observation);
+    for (const observation of episode.history) runStep(episode, observation);
     episode.history = undefined;
   }
 
-  function turn({ program }: Episode, observation: Observation): Action {
-    const called = (code: QuickJSHandle) => checked(call(code), program.lineCount, observation);
+  function runStep({ program }: Episode, observation: Observation): Action {
+    const callProgram = (code: QuickJSHandle) => unwrap(call(code), program.lineCount, observation);
     if (typeof observation === 'number') floats[0] = observation;
     else if (typeof observation === 'string') {
       for (let start = 0; start < observation.length; start += capacity) {
         const count = Math.min(capacity, observation.length - start);
         for (let i = 0; i < count; i++) floats[i] = observation.charCodeAt(start + i);
         floats[capacity] = count;
-        called(append).dispose();
+        callProgram(append).dispose();
       }
     } else for (let i = 0; i < capacity && i < observation.length; i++) floats[i] = observation[i]!;
-    const value = called(step);
+    const value = callProgram(step);
     const action = programAction(environment.actionSpace, floats, () => {
       const text = context.getString(value);
-      if (text === '') throw failed({ limit: 'memory' }, program.lineCount, observation);
+      if (text === '') throw faultOf({ limit: 'memory' }, program.lineCount, observation);
       return text;
     });
     value.dispose();
@@ -176,7 +176,7 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
     if (episode.fault !== undefined) throw episode.fault;
     try {
       if (episode !== current) resume(episode);
-      const action = turn(episode, observation);
+      const action = runStep(episode, observation);
       if (episode.history !== undefined && episode.history.push(observation) > maxReplayedSteps)
         episode.history = undefined;
       return action;
@@ -192,11 +192,11 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   return {
     build(text) {
       const program = compile(text);
-      const episode = (seed: number): Episode => ({ program, seed, history: [], left: maxEpisodeWork });
-      const first = episode(0);
+      const newEpisode = (seed: number): Episode => ({ program, seed, history: [], left: maxEpisodeWork });
+      const first = newEpisode(0);
       begin(first);
       const forEpisode = (seed: number) => {
-        const own = episode(seed);
+        const own = newEpisode(seed);
         return (observation: Observation) => act(own, observation);
       };
       return Object.assign((observation: Observation) => act(first, observation), { forEpisode });

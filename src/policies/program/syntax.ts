@@ -21,7 +21,7 @@ export function syntaxTree(source: string): Script {
   }
   try {
     const script = parse(source, { ecmaVersion: 'latest', sourceType: 'script' });
-    rejectDeep(script, source, 0);
+    rejectDeepNesting(script, source, 0);
     return script;
   } catch (error) {
     if (!(error instanceof SyntaxError) || !('pos' in error)) throw error;
@@ -30,10 +30,10 @@ export function syntaxTree(source: string): Script {
   }
 }
 
-function rejectDeep(node: AnyNode, source: string, depth: number): void {
+function rejectDeepNesting(node: AnyNode, source: string, depth: number): void {
   if (depth > maxNesting)
     throw new ProgramFault({ reason: 'the program is nested too deeply', line: lineAt(source, node.start) });
-  for (const child of childrenOf(node)) rejectDeep(child, source, depth + 1);
+  for (const child of childrenOf(node)) rejectDeepNesting(child, source, depth + 1);
 }
 
 /** Returns the 1-based line of a position. */
@@ -87,7 +87,7 @@ export function topLevelDeclaration(script: Script, name: string): Declaration |
 }
 
 /** Lists the expressions that a function can return. */
-export function returnsOf(node: FunctionNode): readonly AnyNode[] {
+export function returnedNodes(node: FunctionNode): readonly AnyNode[] {
   if (node.body.type !== 'BlockStatement') return [node.body];
   const returns: AnyNode[] = [];
   const visit = (inner: AnyNode): void => {
@@ -104,12 +104,12 @@ const nonStructuralKeys = new Set(['type', 'start', 'end', 'raw', 'loc', 'range'
 /** Returns a text that is the same for programs that differ only in layout, comments, and the nodes in `blanks`. */
 export function canonicalText(node: AnyNode, blanks: ReadonlySet<AnyNode>): string {
   if (blanks.has(node)) return '?';
-  const written = (value: unknown): string => {
+  const serialize = (value: unknown): string => {
     if (isNode(value)) return value.type === 'EmptyStatement' ? '' : canonicalText(value, blanks);
-    if (Array.isArray(value)) return `[${value.map(written).filter(Boolean).join()}]`;
+    if (Array.isArray(value)) return `[${value.map(serialize).filter(Boolean).join()}]`;
     if (typeof value === 'object' && value !== null) {
       // The value holds a regular expression's parts or the text of a template.
-      return written(
+      return serialize(
         Object.entries(value)
           .filter(([key]) => key !== 'raw')
           .flat(),
@@ -118,7 +118,7 @@ export function canonicalText(node: AnyNode, blanks: ReadonlySet<AnyNode>): stri
     return typeof value === 'string' ? JSON.stringify(value) : String(value);
   };
   const parts = Object.entries(node).filter(([key]) => !nonStructuralKeys.has(key));
-  return `${node.type}(${parts.map(([key, value]) => `${key}:${written(value)}`).join()})`;
+  return `${node.type}(${parts.map(([key, value]) => `${key}:${serialize(value)}`).join()})`;
 }
 
 /** Returns the name of a called function or method; undefined if it is computed or has none. */

@@ -103,20 +103,20 @@ export function programText(trees: Trees, { input, output }: Spaces): string {
         return `Math.${op}(${parts.map((_, i) => part(i)).join(', ')})`;
     }
   };
-  const decide = (tree: Tree, indent: string): string => {
+  const printDecision = (tree: Tree, indent: string): string => {
     if (tree.op !== 'if') return `${indent}return ${print(tree)};\n`;
     const [test, then, otherwise] = tree.parts;
-    return `${indent}if (${print(test!)}) {\n${decide(then!, `${indent}  `)}${indent}}\n${decide(otherwise!, indent)}`;
+    return `${indent}if (${print(test!)}) {\n${printDecision(then!, `${indent}  `)}${indent}}\n${printDecision(otherwise!, indent)}`;
   };
-  const component = (tree: Tree, i: number) => {
+  const printComponent = (tree: Tree, i: number) => {
     if (output.kind !== 'box') return print(tree);
     const [low, high] = [Math.max(output.low[i]!, -maxWidth), Math.min(output.high[i]!, maxWidth)];
     return `clip(${print(tree)}, ${low}, ${high})`;
   };
   const body =
     output.kind === 'discrete'
-      ? decide(trees[0]!, '  ')
-      : `  return [\n${trees.map((tree, i) => `    ${component(tree, i)},\n`).join('')}  ];\n`;
+      ? printDecision(trees[0]!, '  ')
+      : `  return [\n${trees.map((tree, i) => `    ${printComponent(tree, i)},\n`).join('')}  ];\n`;
   const declared = constants.map((value, i) => `k${i + 1}: ${Object.is(value, -0) ? '-0' : value}`);
   return [
     `const constants = {${declared.length > 0 ? ` ${declared.join(', ')} ` : ''}};`,

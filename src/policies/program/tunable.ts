@@ -1,6 +1,6 @@
 /** Finds the numbers in a program that can't take other values. */
 import type { AnyNode } from 'acorn';
-import { numbersFor } from './action-flow.js';
+import { contributingNumbers } from './action-flow.js';
 import { calledName, numberOf } from './syntax.js';
 
 /** Functions whose arguments must be integers or keys. */
@@ -23,14 +23,14 @@ export function fixedParts(node: AnyNode): readonly (AnyNode | null | undefined)
   const operands = (...parts: readonly AnyNode[]) => parts.filter((part) => numberOf(part) !== undefined);
   switch (node.type) {
     case 'MemberExpression':
-      return [...(node.computed ? numbersFor(node.property) : []), ...operands(node.object)];
+      return [...(node.computed ? contributingNumbers(node.property) : []), ...operands(node.object)];
     case 'BinaryExpression':
-      if (node.operator === '**') return numbersFor(node.right);
+      if (node.operator === '**') return contributingNumbers(node.right);
       return equalityOperators.has(node.operator) || integerOperators.has(node.operator)
         ? operands(node.left, node.right)
         : [];
     case 'AssignmentExpression':
-      if (node.operator === '**=') return numbersFor(node.right);
+      if (node.operator === '**=') return contributingNumbers(node.right);
       return integerOperators.has(node.operator.slice(0, -1)) ? operands(node.right) : [];
     case 'UnaryExpression':
       return node.operator === '~' ? operands(node.argument) : [];
@@ -49,8 +49,9 @@ export function fixedParts(node: AnyNode): readonly (AnyNode | null | undefined)
     case 'CallExpression':
     case 'NewExpression': {
       const name = calledName(node.callee) ?? '';
-      if (integerArguments.has(name) || name.endsWith('Array')) return node.arguments.flatMap(numbersFor);
-      if (name === 'pow') return node.arguments.slice(1).flatMap(numbersFor);
+      if (integerArguments.has(name) || name.endsWith('Array'))
+        return node.arguments.flatMap(contributingNumbers);
+      if (name === 'pow') return node.arguments.slice(1).flatMap(contributingNumbers);
       return name === 'set' || name === 'with' ? node.arguments.slice(0, 1) : [];
     }
     default:

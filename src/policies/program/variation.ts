@@ -2,7 +2,7 @@
 
 import type { RandomGenerator } from '../../base/random/generator.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
-import { constant, type GrowthContext, growLeaf, growTree, maxDepth, roundConstant } from './grammar.js';
+import { drawConstant, type GrowthContext, growLeaf, growTree, maxDepth, roundConstant } from './grammar.js';
 import {
   depthOf,
   opGroups,
@@ -16,7 +16,7 @@ import {
 } from './tree.js';
 
 /** A node and its path: the indices of the parts that lead to it. */
-interface TreePlace {
+interface LocatedNode {
   readonly node: Tree;
   readonly path: readonly number[];
 }
@@ -38,15 +38,15 @@ export function crossover(
 ): string | undefined {
   const spaces = spacesOf(environment);
   const trees = parseTrees(a, spaces);
-  const donors = parseTrees(b, spaces)?.flatMap((tree) => placesIn(tree));
+  const donors = parseTrees(b, spaces)?.flatMap((tree) => nodesOf(tree));
   if (trees === undefined || donors === undefined) return undefined;
   return vary(
     trees,
     random,
     (tree) => {
-      const { node, path } = drawPlace(placesIn(tree), random);
+      const { node, path } = drawNode(nodesOf(tree), random);
       const fitting = donors.filter((donor) => donor.node.type === node.type);
-      return fitting.length === 0 ? tree : replaceAt(tree, path, drawPlace(fitting, random).node);
+      return fitting.length === 0 ? tree : replaceAt(tree, path, drawNode(fitting, random).node);
     },
     spaces,
   );
@@ -70,10 +70,10 @@ export function mutate(
     trees,
     random,
     (tree) => {
-      const places = placesIn(tree);
+      const places = nodesOf(tree);
       const { node, path } = random.choice(places);
       const constants = places.filter((place) => place.node.op === 'constant');
-      const inside = placesIn(node).filter((place) => place.path.length > 0 && place.node.type === node.type);
+      const inside = nodesOf(node).filter((place) => place.path.length > 0 && place.node.type === node.type);
       const kind = random.integers(0, 4);
       if (kind === 0 && constants.length > 0) {
         const chosen = random.choice(constants);
@@ -100,9 +100,9 @@ function vary(trees: Trees, random: RandomGenerator, change: (tree: Tree) => Tre
   return before;
 }
 
-const placesIn = (node: Tree, path: readonly number[] = []): readonly TreePlace[] => [
+const nodesOf = (node: Tree, path: readonly number[] = []): readonly LocatedNode[] => [
   { node, path },
-  ...node.parts.flatMap((part, i) => placesIn(part, [...path, i])),
+  ...node.parts.flatMap((part, i) => nodesOf(part, [...path, i])),
 ];
 
 function replaceAt(tree: Tree, [first, ...rest]: readonly number[], by: Tree): Tree {
@@ -110,7 +110,7 @@ function replaceAt(tree: Tree, [first, ...rest]: readonly number[], by: Tree): T
   return { ...tree, parts: tree.parts.map((part, i) => (i === first ? replaceAt(part, rest, by) : part)) };
 }
 
-function drawPlace(places: readonly TreePlace[], random: RandomGenerator): TreePlace {
+function drawNode(places: readonly LocatedNode[], random: RandomGenerator): LocatedNode {
   const inner = places.filter(({ node }) => node.parts.length > 0);
   return random.choice(inner.length > 0 && random.random() < innerShare ? inner : places);
 }
@@ -118,7 +118,7 @@ function drawPlace(places: readonly TreePlace[], random: RandomGenerator): TreeP
 /** Scales a constant by 1 ± 0.3 (standard deviation), or draws a new one. */
 function shiftConstant(node: Tree, growth: GrowthContext): Tree {
   const { random } = growth;
-  if (random.random() < 0.2) return constant(undefined, growth);
+  if (random.random() < 0.2) return drawConstant(undefined, growth);
   return { ...node, value: roundConstant(node.value! * (1 + 0.3 * random.normal())) };
 }
 

@@ -11,7 +11,7 @@ export type ParseFailure =
   | { kind: 'decimals'; values: readonly IndexedText[]; decimals: number }
   | { kind: 'duplicate-index'; indices: readonly number[] }
   | { kind: 'not-finite'; values: readonly IndexedText[] }
-  | ({ kind: 'repeated' } & SeenParameters)
+  | ({ kind: 'repeated' } & EarlierUse)
   /** The distance of the revision from the original parameters exceeds the stage's limit. */
   | { kind: 'too-far'; distance: number; most: number }
   /** The program has a syntax error, fails or exceeds a limit when it runs, or an edit to it doesn't apply. */
@@ -30,7 +30,7 @@ export type ParseResult =
   | { readonly ok: true; readonly value: ParameterVector; readonly predicted?: number }
   | { readonly ok: false; readonly failure: ParseFailure };
 
-export type SeenParameters = {
+export type EarlierUse = {
   readonly iteration?: number;
   readonly score?: number;
   /** Property shared with an earlier policy that isn't identical; `structure` only for programs. */
@@ -41,7 +41,7 @@ export type SeenParameters = {
 
 export interface ParseContext {
   /** Finds earlier uses of these parameters: in an evaluation, or in the same iteration. */
-  readonly seen?: (parameters: ParameterVector) => SeenParameters | undefined;
+  readonly seen?: (parameters: ParameterVector) => EarlierUse | undefined;
   readonly finishReason?: FinishReason;
   /** True if `answerGrammar` was enforced: the list in that form is the answer, regardless of the text around it. */
   readonly constrained?: boolean | undefined;
@@ -50,7 +50,7 @@ export interface ParseContext {
 export const failWith = (failure: ParseFailure): ParseResult => ({ ok: false, failure });
 
 /** Creates the failure for parameters that were seen before, with the iteration and score of the earlier ones. */
-export const asRepeat = ({ iteration, score }: SeenParameters): ParseFailure => ({
+export const repeatFailure = ({ iteration, score }: EarlierUse): ParseFailure => ({
   kind: 'repeated',
   ...(iteration !== undefined && { iteration }),
   ...(score !== undefined && { score }),

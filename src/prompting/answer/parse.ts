@@ -1,6 +1,6 @@
 import { answerText } from '../../models/answer-text.js';
 import type { ParameterSpec } from '../../policies/policy.js';
-import { asRepeat, failWith, type IndexedText, type ParseContext, type ParseResult } from './failure.js';
+import { failWith, type IndexedText, type ParseContext, type ParseResult, repeatFailure } from './failure.js';
 import { grammarAnswer } from './grammar-answer.js';
 
 /** A value as written, cut to 24 characters; `number` is set only if it is a plain number. */
@@ -92,7 +92,7 @@ function validate(set: NumberSet, plain: string, spec: ParameterSpec, { seen }: 
   if (tooFine.length > 0) return failWith({ kind: 'decimals', values: tooFine, decimals });
   const value = written.map(({ number }) => number!);
   const repeat = seen?.(value);
-  if (repeat !== undefined) return failWith(asRepeat(repeat));
+  if (repeat !== undefined) return failWith(repeatFailure(repeat));
   const predicted = predictedScore(plain, set);
   return { ok: true, value, ...(predicted !== undefined && { predicted }) };
 }
@@ -158,7 +158,7 @@ function plainText(text: string): string {
 
 /** Finds all sets in plain text, in order. */
 const numberSets = (plain: string, count: number): readonly NumberSet[] =>
-  [...namedValues(plain, count), ...lists(plain), ...lines(plain, count)].sort(
+  [...namedValues(plain, count), ...bracketedSets(plain), ...lineSets(plain, count)].sort(
     (a, b) => a.start - b.start || b.end - a.end,
   );
 
@@ -173,7 +173,7 @@ const remarks =
 const harmlessTail =
   /^[\s)\]}]*(?:$|[,;|&](?!\s?[+-]?\.?\d)|#|\/\/|<[/|!]|\u2014|\.(?=\s*$|\s+[^\d\s])|(?:(?<=\s)-{1,2}|:)\s+[^\d\s.+-]|\s(?:and\s*$|because|since|as|so|next\b|[A-Z][a-z]{2,}\b))/;
 
-function wholeValue(written: string): Value {
+function parseValue(written: string): Value {
   const text = written.trim().replace(/^(["'])(.*)\1$/s, '$2');
   const number = wholeNumber.test(text) ? Number(text.replace(' ', '')) : Number.NaN;
   return { text: text.slice(0, 24), ...(Number.isFinite(number) && { number: number + 0 }) };
@@ -186,7 +186,7 @@ function valueIn(chunk: string, isLast: boolean): { value: Value; end: number; n
   const rest = chunk.slice(all.length + close.length).replace(remarks, '');
   const isPlain =
     chunk.startsWith(close, all.length) && (harmlessTail.test(rest) || (isLast && scoreAfter.test(rest)));
-  if (number !== '' && isPlain) return { value: wholeValue(number), end: all.length, next: all.length };
+  if (number !== '' && isPlain) return { value: parseValue(number), end: all.length, next: all.length };
   const text = /^(?:<[^<>]{0,40}>|(?:,\d|[^,;|\n(])*)/.exec(chunk)![0].trim();
   return { value: { text: text.slice(0, 24) }, end: all.length || text.length, next: text.length };
 }
@@ -248,7 +248,7 @@ const otherName =
   /(?:[\p{L}\p{N}"')\]]\s*=|["']\s*:|(?:low|upper|high|min|max|bound|range|limit|step|prev|old|worst|gradient|delta|diff|change|score|return|reward|seed|iteration)\w*\s*:)$/iu;
 
 /** Returns the list after `label` as a set; none if `label` is another name, or it has no values or is a range. */
-function listed(items: readonly Value[], label: string, isAlone: boolean, at: Span): readonly NumberSet[] {
+function listSets(items: readonly Value[], label: string, isAlone: boolean, at: Span): readonly NumberSet[] {
   const unquoted = label.replace(/["']$/, '').trimEnd();
   const name = unquoted.replace(/[a-z.]{1,20}\($/i, '').trimEnd();
   const isNamed = listName.test(name);
@@ -267,11 +267,11 @@ const expressionAfter = /^[)\t ]*(?:[/^%+*[]|\d|-[ \t]*[\d[]|->|if\b)/;
 function itemsOf(list: string): Value[] {
   const text = list.replace(/(?<![\s,;])[\s,;]+$/, '').trim();
   const delimiter = [';', '|', ','].find((one) => text.includes(one)) ?? /\s+/;
-  return text.split(delimiter).map(wholeValue);
+  return text.split(delimiter).map(parseValue);
 }
 
 /** Finds lists in brackets; nested lists are flattened. */
-const lists = (plain: string): readonly NumberSet[] =>
+const bracketedSets = (plain: string): readonly NumberSet[] =>
   [...plain.matchAll(listPattern)].flatMap(({ 0: found, index: start }) => {
     const end = start + found.length;
     const lead = plain.slice(Math.max(0, start - 80), start);
@@ -280,7 +280,7 @@ const lists = (plain: string): readonly NumberSet[] =>
     // Two spaces, so that the sign in `-)1` doesn't belong to the number.
     const items = itemsOf(found.replace(/(?:#|\/\/)[^\n]*|[[\]()]/g, '  '));
     const isAlone = /^[^\p{L}]*(?:\n|$)/u.test(tail) && lineOpening.test(lead);
-    return listed(items, lead.slice(lead.lastIndexOf('\n') + 1), isAlone, { start, end });
+    return listSets(items, lead.slice(lead.lastIndexOf('\n') + 1), isAlone, { start, end });
   });
 
 const numberLines =
@@ -292,7 +292,7 @@ const dashedItem = /^[ \t]*-\s+(?=[+-]?[\d.]+\s*$)/;
 const keyPattern = /(?:\[ ?\d+ ?\]|^\s*\w?\d+)["')]*\s*[:=]$|[-+/*]=$/;
 
 /** Finds lines of numbers, perhaps after a label; adjacent ones form one list if it has `count` numbers or uses `|`. */
-const lines = (plain: string, count: number): readonly NumberSet[] =>
+const lineSets = (plain: string, count: number): readonly NumberSet[] =>
   [...plain.replace(/\bf ?\( ?param\w* ?\)[^\n]*/gi, blank).matchAll(numberLines)].flatMap((found) => {
     const [all, label = '', body = ''] = found;
     const written = body.trimEnd().split('\n');
@@ -303,5 +303,5 @@ const lines = (plain: string, count: number): readonly NumberSet[] =>
     const isSplit = joint.length !== count && !body.includes('|');
     const sets = isSplit ? rows.filter((row) => row.length > 1) : [joint];
     const [start, end] = [found.index + label.length, found.index + all.trimEnd().length];
-    return sets.flatMap((items) => listed(items, label.slice(-80), true, { start, end }));
+    return sets.flatMap((items) => listSets(items, label.slice(-80), true, { start, end }));
   });

@@ -6,7 +6,7 @@ import { applyEdits } from '../../policies/program/edits.js';
 import type { ProgramLibrary } from '../../policies/program/library.js';
 import { ProgramFault, programParameters } from '../../policies/program/program.js';
 import { isFunction, nodesIn, syntaxTree, topLevelDeclaration } from '../../policies/program/syntax.js';
-import { asRepeat, failWith, type ParseContext, type ParseResult } from './failure.js';
+import { failWith, type ParseContext, type ParseResult, repeatFailure } from './failure.js';
 
 /**
  * Reads the program of a reply and adds it to the library: the last code block that defines `act`, otherwise the text
@@ -18,10 +18,10 @@ export function readProgram(
   context: ParseContext = {},
 ): ParseResult {
   const { text, hasUnclosedThinking } = answerText(reply);
-  const { isClosed, source } = sourceIn(text, context.finishReason === 'length');
+  const { isClosed, source } = findSource(text, context.finishReason === 'length');
   const isCut = hasUnclosedThinking || (context.finishReason === 'length' && !isClosed);
   if (source === undefined) return failWith({ kind: isCut ? 'truncated' : 'missing' });
-  return addProgram(asWritten(reply, source), programs, context, isCut);
+  return addProgram(originalSource(reply, source), programs, context, isCut);
 }
 
 /**
@@ -40,7 +40,7 @@ export function readEdits(
   try {
     return addProgram(applyEdits(programs.program(parent).source, text, isCut), programs, context, isCut);
   } catch (error) {
-    return failedBy(error, isCut);
+    return failureResult(error, isCut);
   }
 }
 
@@ -56,14 +56,14 @@ function addProgram(
     const source = programs.declared(written);
     const value = programParameters(programs.parse(source));
     const known = seen?.(value);
-    if (known !== undefined) return failWith(asRepeat(known));
+    if (known !== undefined) return failWith(repeatFailure(known));
     return { ok: true, value: programs.add(source) };
   } catch (error) {
-    return failedBy(error, isCut);
+    return failureResult(error, isCut);
   }
 }
 
-function failedBy(error: unknown, isCut: boolean): ParseResult {
+function failureResult(error: unknown, isCut: boolean): ParseResult {
   if (!(error instanceof ProgramFault)) throw error;
   return failWith(isCut ? { kind: 'truncated' } : { kind: 'program', ...error.failure });
 }
@@ -139,7 +139,7 @@ function withoutBlocks(text: string, isRemoved: (block: CodeBlock) => boolean): 
 const editBlock = /^[ \t]*<{5}.*?(?:^[ \t]*>{5}[^\n]*$|(?![\s\S]))/gms;
 
 /** Returns the source as in the reply: removing thinking also changes code that looks like a tag (`a[result]`). */
-function asWritten(reply: string, source: string): string {
+function originalSource(reply: string, source: string): string {
   // Try each of the last 20 fences as a start instead of pairing them, because thinking may contain an unpaired one.
   const starts = [...reply.matchAll(/^[ \t]*(?:```|~~~)/gm)].slice(-20);
   const blocks = starts.map(({ index }) => codeBlocks(reply.slice(index))[0]?.code ?? '');
@@ -151,16 +151,16 @@ export const withoutProgram = (reply: string): string =>
   withoutBlocks(reply, ({ code }) => actMention.test(code) || areEdits(code)).replaceAll(editBlock, '');
 
 /** Lists all strings in a JSON value. */
-const textsIn = (value: unknown): readonly string[] =>
-  typeof value === 'string' ? [value] : Object.values(value ?? {}).flatMap(textsIn);
+const stringsIn = (value: unknown): readonly string[] =>
+  typeof value === 'string' ? [value] : Object.values(value ?? {}).flatMap(stringsIn);
 
 /** Finds the source, and whether its fence or brace is closed. A cut-off source doesn't replace an earlier one. */
-function sourceIn(reply: string, isCut: boolean): { source: string | undefined; isClosed: boolean } {
+function findSource(reply: string, isCut: boolean): { source: string | undefined; isClosed: boolean } {
   // A tool call may be written as text.
-  const jsonTexts = textsIn(jsonIn(reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1)));
+  const jsonTexts = stringsIn(jsonIn(reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1)));
   const fromJson =
     jsonTexts.findLast((one) => definesAct(one)) ?? jsonTexts.findLast((one) => actMention.test(one));
-  if (fromJson !== undefined) return sourceIn(fromJson, isCut);
+  if (fromJson !== undefined) return findSource(fromJson, isCut);
   // The closing fence may follow the last brace.
   const text = reply.replaceAll(/\}(?=(?:```|~~~)[ \t]*$)/gm, '}\n');
   const blocks = codeBlocks(text);

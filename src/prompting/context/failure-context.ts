@@ -1,5 +1,5 @@
 import { plural } from '../../base/text/numbers.js';
-import type { IndexedText, ParseFailure, SeenParameters } from '../answer/failure.js';
+import type { EarlierUse, IndexedText, ParseFailure } from '../answer/failure.js';
 import type { FailureContext } from './prompt-context.js';
 import { type ScoreFormat, scoreText as textOfScore } from './scores.js';
 
@@ -70,7 +70,7 @@ function failureFields(failure: ParseFailure, scoreText: ScoreFormat): Partial<F
     case 'repeated':
       return {
         repeated: {
-          ...seenText(failure, scoreText),
+          ...repeatContext(failure, scoreText),
           sameActions: failure.same === 'actions' ? plural(failure.episodes ?? 0, 'episode') : null,
           sameStructure: failure.same === 'structure',
         },
@@ -83,7 +83,7 @@ function failureFields(failure: ParseFailure, scoreText: ScoreFormat): Partial<F
 /** Formats a share as a percentage with up to two significant digits. */
 export const percentText = (share: number) => String(Number((100 * share).toPrecision(2)));
 
-const seenText = ({ iteration, score }: SeenParameters, scoreText: ScoreFormat) => ({
+const repeatContext = ({ iteration, score }: EarlierUse, scoreText: ScoreFormat) => ({
   iteration: iteration === undefined ? null : String(iteration),
   warmup: iteration === 0,
   score: score === undefined ? null : scoreText(score),

@@ -6,7 +6,7 @@ import type { AnswerForm } from '../notation/grammar.js';
 import type { MemoryConfig, MemorySettings } from '../settings.js';
 import { estimateTokens } from '../token-estimate.js';
 import type { ProgressContext } from './prompt-context.js';
-import { type ScoreFormat, ScoreTexts, scoreText as textOfScore } from './scores.js';
+import { type ScoreFormat, ScoreFormatter, scoreText as textOfScore } from './scores.js';
 import { trajectoryLines } from './trajectory.js';
 
 /** Share of the token budget kept when the window moves. It moves rarely, so prompts share their beginning. */
@@ -60,12 +60,12 @@ export function selectHistory(
 ): readonly BufferEntry[] {
   const { best, recent, tokens: budget } = memory;
   return best === undefined && recent === undefined
-    ? window(entries, budget, tokens)
-    : bestAndRecent(entries, best ?? 0, recent ?? 0, budget, tokens);
+    ? slideWindow(entries, budget, tokens)
+    : selectBestAndRecent(entries, best ?? 0, recent ?? 0, budget, tokens);
 }
 
 /** Replays how the window moved as entries were added, so the result is the same after resuming. */
-function window(
+function slideWindow(
   entries: readonly BufferEntry[],
   budget: number,
   tokens: (entry: BufferEntry) => number,
@@ -80,7 +80,7 @@ function window(
   return first === 0 ? entries : entries.slice(first);
 }
 
-function bestAndRecent(
+function selectBestAndRecent(
   entries: readonly BufferEntry[],
   best: number,
   recent: number,
@@ -112,7 +112,7 @@ interface HistoryTurn {
 /** The history of a run; caches the formatted evaluations. */
 export interface History {
   /** Registers all evaluations in memory, oldest first; the format of a score depends on earlier scores. */
-  know(held: readonly BufferEntry[]): void;
+  register(held: readonly BufferEntry[]): void;
   readonly scoreText: ScoreFormat;
   /** The evaluations as turns of a conversation, in the same order. */
   turns(shown: readonly BufferEntry[], form: AnswerForm): readonly HistoryTurn[];
@@ -140,15 +140,15 @@ export function createHistory({
   /** The first episode of an evaluation, if it was recorded. */
   readonly trajectory?: (entry: BufferEntry) => EpisodeRecord | undefined;
 }): History {
-  const scores = new ScoreTexts();
-  const below = (line: string, entry: BufferEntry) =>
+  const scores = new ScoreFormatter();
+  const withTrajectory = (line: string, entry: BufferEntry) =>
     [line, ...trajectoryLines(trajectory?.(entry), memory, scores.textOf)].join('\n  ');
-  const format = (entry: BufferEntry) => below(historyLine(entry, encoding, scores.textOf), entry);
+  const format = (entry: BufferEntry) => withTrajectory(historyLine(entry, encoding, scores.textOf), entry);
   // Prompts of a long run show only a few of its evaluations, so cache only the texts of those shown.
   let shownTexts = new WeakMap<BufferEntry, string>();
   let counts = new WeakMap<BufferEntry, number>();
-  const know = (held: readonly BufferEntry[]) => {
-    if (!scores.know(held)) return;
+  const register = (held: readonly BufferEntry[]) => {
+    if (!scores.register(held)) return;
     shownTexts = new WeakMap();
     counts = new WeakMap();
   };
@@ -163,16 +163,16 @@ export function createHistory({
     return count;
   };
   return {
-    know,
+    register,
     scoreText: scores.textOf,
     tokens,
     turns: (shown, form) =>
       shown.map((entry) => ({
         answer: encoding.answer(entry.parameters, form),
-        result: below(encoding.result(scores.textOf(entry.score)), entry),
+        result: withTrajectory(encoding.result(scores.textOf(entry.score)), entry),
       })),
     context({ iteration, iterations, remembered, shown, parent }) {
-      know(remembered);
+      register(remembered);
       const total = remembered.length;
       const text = shown.map(textOf).join('\n');
       const isPartial = shown.length < total;

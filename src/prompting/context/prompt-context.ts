@@ -4,24 +4,24 @@
  */
 
 import { z } from 'zod';
-import { count, flag, list, maybe, maybeText, object, text } from './fields.js';
+import { count, flag, list, nullable, nullableText, object, text } from './fields.js';
 
 const spaceSchema = z.strictObject({
-  discrete: maybe('Set if the space is a single integer', {
+  discrete: nullable('Set if the space is a single integer', {
     count: count('Number of values'),
     first: count('Smallest value'),
     last: count('Largest value'),
   }),
-  box: maybe('Set if the space is a vector of real numbers', {
+  box: nullable('Set if the space is a vector of real numbers', {
     length: count('Number of components'),
     single: flag('True if there is exactly one component'),
     components: list('Components of the vector', {
       index: count('Position in the vector'),
-      low: maybeText('Smallest value; null if unbounded'),
-      high: maybeText('Largest value; null if unbounded'),
+      low: nullableText('Smallest value; null if unbounded'),
+      high: nullableText('Largest value; null if unbounded'),
     }),
   }),
-  tuple: maybe('Set if the space is a tuple of integers', {
+  tuple: nullable('Set if the space is a tuple of integers', {
     length: count('Number of parts'),
     parts: list('Parts of the tuple', {
       index: count('Position in the tuple'),
@@ -49,7 +49,7 @@ export const descriptionSchema = z.strictObject({
     value: text('Value as JSON'),
   }),
   words: object('Texts provided by the module, if the environment comes from one', {
-    description: maybeText('Description of the environment; null if it has none'),
+    description: nullableText('Description of the environment; null if it has none'),
     observations: namesSchema.describe(
       'Names of the components of an observation, or of its values if it is a single integer',
     ),
@@ -59,11 +59,14 @@ export const descriptionSchema = z.strictObject({
   }),
 });
 
-const projectionSchema = maybe('Set if the parameters are coordinates in a random subspace of the weights', {
-  weights: count('Number of weights, biases included'),
-  lastWeight: count('Index of the last weight'),
-  scale: maybeText('Scale factor of the projection; null if it is 1'),
-});
+const projectionSchema = nullable(
+  'Set if the parameters are coordinates in a random subspace of the weights',
+  {
+    weights: count('Number of weights, biases included'),
+    lastWeight: count('Index of the last weight'),
+    scale: nullableText('Scale factor of the projection; null if it is 1'),
+  },
+);
 
 const linearSchema = z.strictObject({
   observations: count('Length of the observation'),
@@ -87,7 +90,7 @@ const networkSchema = z.strictObject({
   hiddenLayers: count('Number of hidden layers'),
   oneLayer: flag('True if there is exactly one hidden layer'),
   activation: text('Activation function of the hidden units: `tanh`, `relu` or `leaky-relu`'),
-  definition: maybeText('Definition of the activation function; null if the name is enough'),
+  definition: nullableText('Definition of the activation function; null if the name is enough'),
   discrete: flag(
     'True if the action is the index of the largest output; false if the outputs are the action',
   ),
@@ -118,7 +121,7 @@ const tableSchema = z.strictObject({
     label: text('The action itself'),
   }),
   labeled: flag('True if any action differs from its number'),
-  stateFormula: maybeText('Formula for the state; null if the observation is the state'),
+  stateFormula: nullableText('Formula for the state; null if the observation is the state'),
   bins: list('The bins of each component, if the observation is discretised', {
     index: count('Position in the observation'),
     ranges: text('Bins and their ranges'),
@@ -128,13 +131,13 @@ const tableSchema = z.strictObject({
 const failureText = z.strictObject({ text: text('The affected values, as written in the reply') });
 
 const seenSchema = z.strictObject({
-  iteration: maybeText('Iteration in which the parameters were proposed or evaluated; null if unknown'),
+  iteration: nullableText('Iteration in which the parameters were proposed or evaluated; null if unknown'),
   warmup: flag('True if that iteration was the warm-up'),
-  score: maybeText('Score of the parameters; null if unknown'),
+  score: nullableText('Score of the parameters; null if unknown'),
 });
 
 const repeatedSchema = seenSchema.extend({
-  sameActions: maybeText(
+  sameActions: nullableText(
     'Episodes in which a different policy chose the same actions, e.g. `20 episodes`; null if the policy is the same',
   ),
   sameStructure: flag('True if the program differs only in its constants'),
@@ -144,23 +147,23 @@ export const failureSchema = z.strictObject({
   missing: flag('The reply has no parameters (or no program)'),
   truncated: flag('The reply was cut off before the parameters were complete'),
   echo: flag('The reply only repeats parameters from the prompt, or the format example'),
-  count: maybe('Parameters are missing, or there are too many', {
+  count: nullable('Parameters are missing, or there are too many', {
     found: count('Number of values in the reply'),
     one: flag('True if there is exactly one value'),
-    absent: maybeText('The missing parameters'),
-    unknown: maybeText('Parameters that do not exist'),
+    absent: nullableText('The missing parameters'),
+    unknown: nullableText('Parameters that do not exist'),
   }),
   range: failureText.nullable().describe('Values outside the range, or not among the choices'),
   decimals: failureText.nullable().describe('Values with too many decimals'),
   duplicate: failureText.nullable().describe('Parameters with two different values'),
   notFinite: failureText.nullable().describe('Values that are not finite numbers'),
-  program: maybe("The program can't be used", {
+  program: nullable("The program can't be used", {
     reason: text('The fault, in one line'),
-    line: maybeText('Line of the program; null if unknown'),
-    observation: maybeText('Observation for which it failed, as JSON; null if unknown'),
+    line: nullableText('Line of the program; null if unknown'),
+    observation: nullableText('Observation for which it failed, as JSON; null if unknown'),
   }),
   repeated: repeatedSchema.nullable().describe('The parameters were proposed or evaluated before'),
-  tooFar: maybe('The revision changes too much (revisions only)', {
+  tooFar: nullable('The revision changes too much (revisions only)', {
     distance: text('The size of the change, in percent of the range (for a table, of its entries)'),
     most: text('The maximum change, in percent'),
   }),
@@ -175,15 +178,15 @@ export const taskContextSchema = z.strictObject({
     linear: linearSchema.nullable().describe('Set if the policy is linear'),
     table: tableSchema.nullable().describe('Set if the policy is a table'),
     network: networkSchema.nullable().describe('Set if the policy is a network'),
-    program: maybe('Set if the policy is a program', {
+    program: nullable('Set if the policy is a program', {
       names: list('Names of the components of the observation', {
         index: count('Position in the observation'),
         name: text('Property name'),
       }),
-      stepSeconds: maybeText('Simulated seconds per step; null if the task has no time scale'),
+      stepSeconds: nullableText('Simulated seconds per step; null if the task has no time scale'),
       tuned: flag('True if a search tunes the constants of the best programs'),
     }),
-    own: maybe('Set if the policy comes from a module', {
+    own: nullable('Set if the policy comes from a module', {
       name: text('Name of the policy'),
       description: text('How parameters become actions, as described by the module'),
     }),
@@ -197,7 +200,7 @@ export const taskContextSchema = z.strictObject({
     high: text('Largest value'),
     decimals: count('Digits after the decimal point'),
     oneDecimal: flag('True if there is exactly one digit after the decimal point'),
-    choices: maybeText('The allowed values; null if the whole range is allowed'),
+    choices: nullableText('The allowed values; null if the whole range is allowed'),
   }),
   answer: object('How the model answers', {
     json: flag('True if the answer is JSON'),
@@ -220,8 +223,8 @@ export const taskContextSchema = z.strictObject({
   iterations: count('Iterations of the run'),
   candidates: count('Proposals per iteration'),
   group: flag('True if there are several proposals per iteration'),
-  optimum: maybeText('The best possible return; null if not set in the config'),
-  stepSize: maybeText('Suggested step size for exploration; null if not set in the config'),
+  optimum: nullableText('The best possible return; null if not set in the config'),
+  stepSize: nullableText('Suggested step size for exploration; null if not set in the config'),
 });
 
 const rankedSchema = z.array(
@@ -249,14 +252,14 @@ const progressSchema = z.strictObject({
     ),
     others: rankedSchema.describe('The other evaluations shown, oldest first'),
   }),
-  best: maybe('The best evaluation; null before the first one', {
+  best: nullable('The best evaluation; null before the first one', {
     line: text('The best evaluation so far, as a line of the history'),
     score: text('Score of the evaluation'),
     iteration: count('Iteration of the evaluation; 0 for the warm-up'),
     warmup: flag('True if it comes from the warm-up'),
     since: count('Number of evaluations since this one'),
   }),
-  parent: maybe('The program to change; null without `policy.edits`', {
+  parent: nullable('The program to change; null without `policy.edits`', {
     line: text('The program, as a line of the history'),
   }),
 });

@@ -21,9 +21,9 @@ const minDigits = 3;
 export const scoreText: ScoreFormat = (score) => decimalText(score, decimalsOf(score, minDigits));
 
 /** Formats scores that are all known in advance. */
-export function scoreTexts(scores: readonly number[]): ScoreFormat {
-  const texts = new ScoreTexts();
-  texts.know(scores.map((score) => ({ iteration: 0, score })));
+export function scoreFormatFor(scores: readonly number[]): ScoreFormat {
+  const texts = new ScoreFormatter();
+  texts.register(scores.map((score) => ({ iteration: 0, score })));
   return texts.textOf;
 }
 
@@ -31,7 +31,7 @@ export function scoreTexts(scores: readonly number[]): ScoreFormat {
  * Formats the scores of a growing history, each based only on earlier ones, so prompts share their beginning.
  * The spread of the warm-up determines the decimals; a score that would look like a different one gets more.
  */
-export class ScoreTexts {
+export class ScoreFormatter {
   readonly #texts = new Map<number, string>();
   readonly #scores = new Map<string, number>();
   #least = 0;
@@ -42,8 +42,8 @@ export class ScoreTexts {
   readonly textOf: ScoreFormat = (score) => this.#texts.get(score) ?? this.#own(score);
 
   /** Registers the whole history, oldest first. @returns true if scores formatted earlier may look different now */
-  know(entries: readonly ScoredEntry[]): boolean {
-    const least = decimalsFor(firstScores(entries));
+  register(entries: readonly ScoredEntry[]): boolean {
+    const least = commonDecimals(firstScores(entries));
     const isMore = least === this.#least && entries[this.#known - 1] === this.#last;
     if (!isMore) {
       this.#texts.clear();
@@ -80,7 +80,7 @@ function firstScores(entries: readonly ScoredEntry[]): readonly number[] {
 }
 
 /** Computes the number of decimals needed to resolve a tenth of the scores' range; at least two. */
-function decimalsFor(scores: readonly number[]): number {
+function commonDecimals(scores: readonly number[]): number {
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const score of scores) {
     low = Math.min(low, score);

@@ -115,7 +115,7 @@ function programContext(environment: EnvironmentSpec, config: PolicyConfig | und
 
 function parametersContext(spec: ParameterSpec): TaskContext['parameters'] {
   const { count, kind, low, high, decimals, choices } = spec;
-  const bound = (value: number) => {
+  const boundText = (value: number) => {
     const text = formatValue(value, decimals);
     return Number(text) === value ? text : String(value);
   };
@@ -125,8 +125,8 @@ function parametersContext(spec: ParameterSpec): TaskContext['parameters'] {
     lastIndex: count - 1,
     single: count === 1,
     integer: kind === 'integer',
-    low: bound(low),
-    high: bound(high),
+    low: boundText(low),
+    high: boundText(high),
     decimals,
     oneDecimal: decimals === 1,
     // A long list of choices without gaps is shown as a range instead.

@@ -28,7 +28,7 @@ type Value = Observation | Action;
 
 /** Lists up to `count` evenly spaced steps as `step | observation | action | reward`, then how the episode ended. */
 export function trajectoryRows(episode: Episode, count: number, returnText: ScoreFormat): readonly string[] {
-  const rows = evenSteps(episode.actions.length, count).map((t) => {
+  const rows = evenlySpacedSteps(episode.actions.length, count).map((t) => {
     const { observations, actions, rewards } = episode;
     return `${t} | ${valueText(observations[t]!)} | ${valueText(actions[t]!)} | ${formatShort(rewards[t]!)}`;
   });
@@ -36,7 +36,7 @@ export function trajectoryRows(episode: Episode, count: number, returnText: Scor
 }
 
 /** Lists up to `count` evenly spaced indices below `length`, from the first to the last. */
-function evenSteps(length: number, count: number): readonly number[] {
+function evenlySpacedSteps(length: number, count: number): readonly number[] {
   const shownCount = Math.min(length, count);
   if (shownCount <= 1) return shownCount === 1 ? [0] : [];
   return Array.from({ length: shownCount }, (_, i) => Math.round((i * (length - 1)) / (shownCount - 1)));
@@ -48,8 +48,8 @@ export function trajectorySummary(episode: Episode, returnText: ScoreFormat): re
   return [
     outcomeText(episode, returnText),
     `first observation: ${valueText(observations[0]!)}; last: ${valueText(observations.at(-1)!)}`,
-    ...describe('observation', observations, 'visits'),
-    ...describe('action', actions, 'times taken'),
+    ...describeValues('observation', observations, 'visits'),
+    ...describeValues('action', actions, 'times taken'),
   ];
 }
 
@@ -63,7 +63,7 @@ function outcomeText({ actions, rewards, terminated }: Episode, returnText: Scor
 const maxCountedValues = 12;
 
 /** Counts values that are integers or strings; for vectors, gives each component's minimum, mean and maximum. */
-function describe(name: string, values: readonly Value[], counted: string): readonly string[] {
+function describeValues(name: string, values: readonly Value[], counted: string): readonly string[] {
   const first = values[0];
   if (first === undefined) return [];
   if (typeof first !== 'object') {

@@ -32,17 +32,17 @@ const compactRange = { low: -6, high: 6, decimals: 1 } as const;
 export function encodingFor(family: Pick<PolicyFamily, 'description' | 'parameters'>, set: string): Encoding {
   const programs = programsOf(family);
   return programs === undefined
-    ? encodingOf(family.parameters, set)
+    ? encodingForSpec(family.parameters, set)
     : programEncoding(family.parameters, programs);
 }
 
 /** For the `compact` set, maps values to the range that its models were trained on; integers stay unchanged. */
-export function encodingOf(spec: ParameterSpec, set: string): Encoding {
+export function encodingForSpec(spec: ParameterSpec, set: string): Encoding {
   const { high, low } = compactRange;
   const isOwn = spec.low === low && spec.high === high && spec.decimals === compactRange.decimals;
   if (set !== 'compact' || spec.kind === 'integer' || isOwn) {
-    const same = (parameters: ParameterVector) => parameters;
-    return numericEncoding(spec, same, same);
+    const identity = (parameters: ParameterVector) => parameters;
+    return numericEncoding(spec, identity, identity);
   }
   const factor = (high - low) / (spec.high - spec.low);
   const rounded = (value: number, decimals: number) => Number(value.toFixed(decimals)) + 0;
@@ -57,11 +57,11 @@ export function encodingOf(spec: ParameterSpec, set: string): Encoding {
 /** Writes programs as code blocks. */
 function programEncoding(spec: ParameterSpec, programs: ProgramLibrary): Encoding {
   const text = (parameters: ParameterVector) => fence(programs.program(parameters).source);
-  const same = (parameters: ParameterVector) => parameters;
+  const identity = (parameters: ParameterVector) => parameters;
   return {
     spec,
-    encode: same,
-    decode: same,
+    encode: identity,
+    decode: identity,
     text,
     line: (parameters, score) => `Mean return ${score}:\n${text(parameters)}`,
     result: (score) => `Mean return: ${score}`,

@@ -19,11 +19,11 @@ import type { ScoreFormat } from '../context/scores.js';
 import { descriptionContext } from '../context/task-context.js';
 import { findDescription } from './description.js';
 import { loadTemplates, type RequestedTemplate, type TemplateHelpers } from './rendering.js';
-import { fileOfSet, isFolder } from './template-files.js';
+import { isFolder, templateFile } from './template-files.js';
 import { samplesOf } from './variables.js';
 
 /** Renders the prompts for one kind of call. User prompts can use the variables of `Context`. */
-export interface Prompts<Context> {
+export interface PromptRenderer<Context> {
   system(context: TaskContext): string;
   user(context: Context): string;
   /** @param scoreText formats scores as the preceding prompt did */
@@ -33,7 +33,7 @@ export interface Prompts<Context> {
 }
 
 /** Renders the prompts that ask for proposals. */
-export interface PromptSet extends Prompts<PromptContext> {
+export interface PromptSet extends PromptRenderer<PromptContext> {
   /** Description of the environment; becomes `environment.description` in the context. */
   readonly description: string;
 }
@@ -85,17 +85,20 @@ export function loadPrompts<Context extends TaskContext>(
   { ownPolicy, userHelpers }: Pick<PromptSetOptions, 'ownPolicy' | 'userHelpers'>,
   schemas: TemplateSchemas,
   more: readonly RequestedTemplate[] = [],
-): { readonly prompts: Prompts<Context>; readonly renderers: readonly ((context: object) => string)[] } {
+): {
+  readonly prompts: PromptRenderer<Context>;
+  readonly renderers: readonly ((context: object) => string)[];
+} {
   const isProposal = field === 'prompts.set';
   const example = isProposal ? 'semantic' : field.split('.')[0]!;
   const own = [taskContextSchema, ...schemas].map((schema, i) => ({
-    file: fileOfSet(folder, fileNames[i]!, fileNames, field, example),
+    file: templateFile(folder, fileNames[i]!, fileNames, field, example),
     samples: samplesOf(schema),
   }));
   const sets = [join(packageRoot(), 'prompts'), folder];
   const { hash, renderers } = loadTemplates([...own, ...more], sets, userHelpers, ownPolicy);
   const [system, user, correction] = renderers;
-  const prompts: Prompts<Context> = {
+  const prompts: PromptRenderer<Context> = {
     system: system!,
     user: user!,
     formatCorrection(context, failure, scoreText) {

@@ -80,7 +80,7 @@ function compile(
     knownHelpersOnly: true,
     knownHelpers: { ...own, log: false, lookup: false },
   };
-  const compiled = ({ file, source }: Template): HandlebarsTemplateDelegate => {
+  const compileTemplate = ({ file, source }: Template): HandlebarsTemplateDelegate => {
     const render = handlebars.compile(source, options);
     return (context, given) => {
       try {
@@ -92,8 +92,8 @@ function compile(
       }
     };
   };
-  for (const [name, partial] of partials) handlebars.registerPartial(name, compiled(partial));
-  return templates.map(compiled);
+  for (const [name, partial] of partials) handlebars.registerPartial(name, compileTemplate(partial));
+  return templates.map(compileTemplate);
 }
 
 function renderingError({ file, source }: Template, error: unknown, names: readonly string[]): UserError {

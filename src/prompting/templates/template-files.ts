@@ -17,7 +17,7 @@ export function isFolder(path: string): boolean {
 }
 
 /** Returns the path of a set's template; `example` is a built-in set to copy from. @throws UserError if missing */
-export function fileOfSet(
+export function templateFile(
   folder: string,
   name: string,
   required: readonly string[],

@@ -12,7 +12,7 @@ import { colors, type Paint } from './colors.js';
 import {
   extendToLoop,
   type LoopTiming,
-  motion,
+  motionElement,
   movingOrStill,
   paintAttributes,
   type SvgShape,
@@ -90,9 +90,9 @@ function captionFigures(
   const baseline = figures.baseline - top;
   const lineOf = (i: number) =>
     i === captions.length - 1 ? lines.length - 1 : Math.min(Math.floor(i / every), lines.length - 1);
-  const shiftedBy = (line: number) => Number((baseline - lineHeight * (line + 1)).toFixed(1));
+  const shiftOf = (line: number) => Number((baseline - lineHeight * (line + 1)).toFixed(1));
   const shifts = extendToLoop(
-    captions.map((_, i) => `${shiftedBy(lineOf(i))}`),
+    captions.map((_, i) => `${shiftOf(lineOf(i))}`),
     timing,
   );
   const text = (from: readonly Caption[], y: string | number, inside = '') => {
@@ -102,8 +102,8 @@ function captionFigures(
     );
     return `<text ${paintAttributes('writing')} fill="currentColor" font-size="${figures.size}" y="${y}" font-variant-numeric="tabular-nums">${inside}${spans.join('')}</text>`;
   };
-  const movingText = text(lines, shifts.at(-1)!, motion({ attribute: 'y' }, shifts, timing));
-  const stillText = text([captions.at(-1)!], shiftedBy(0));
+  const movingText = text(lines, shifts.at(-1)!, motionElement({ attribute: 'y' }, shifts, timing));
+  const stillText = text([captions.at(-1)!], shiftOf(0));
   return `<svg y="${top}" width="${layout.width}" height="${lineHeight}">${movingOrStill(movingText, stillText)}</svg>`;
 }
 
@@ -138,7 +138,7 @@ function movingElement(track: Track, timing: LoopTiming): string {
   const last = places.at(-1)!;
   const target = shape.kind === 'text' ? ({ transform: 'translate' } as const) : { attribute: 'd' };
   return movingOrStill(
-    element(shape, last, motion(target, extendToLoop(places, timing), timing)),
+    element(shape, last, motionElement(target, extendToLoop(places, timing), timing)),
     track.at(-1) === undefined ? '' : element(shape, last),
   );
 }

@@ -11,7 +11,7 @@ export interface LoopTiming {
 }
 
 /** An `animate` or `animateTransform` element that jumps from the value of one moment to the next. */
-export function motion(
+export function motionElement(
   target: { readonly attribute: string } | { readonly transform: 'translate' },
   values: readonly string[],
   { momentCount, seconds }: LoopTiming,
@@ -129,15 +129,15 @@ function partsOf(
   scale: number,
   to: (point: Point) => Point,
 ): { readonly style: string; readonly place: string } {
-  const stroked = (width: number) => `stroke-width="${roundLength(width * scale)}"`;
+  const strokeAttribute = (width: number) => `stroke-width="${roundLength(width * scale)}"`;
   switch (shape.kind) {
     case 'line':
-      return { style: stroked(shape.width), place: `M${joinNumbers(shape.points.map(to))}` };
+      return { style: strokeAttribute(shape.width), place: `M${joinNumbers(shape.points.map(to))}` };
     case 'polygon':
       return { style: fillAttributes, place: `M${joinNumbers(shape.points.map(to))}z` };
     case 'circle':
       // A line of zero length; its round caps form the circle.
-      return { style: stroked(2 * shape.radius), place: `M${joinNumbers([to(shape.center)])}h0` };
+      return { style: strokeAttribute(2 * shape.radius), place: `M${joinNumbers([to(shape.center)])}h0` };
     case 'rectangle': {
       const [[left, bottom], [right, top]] = [to(shape.min), to(shape.max)];
       return { style: fillAttributes, place: `M${joinNumbers([[left, top]])}H${right}V${bottom}H${left}z` };

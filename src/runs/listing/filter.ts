@@ -39,7 +39,7 @@ function testOf(part: string, configKeys: readonly string[] | undefined): ItemTe
   if (sign !== '=')
     return `“${part}”: filters support only =, not ${sign}. For ranges, write ${key}=400.. (at least), ${key}=..400 (at most) or ${key}=100..400`;
   const field = fieldOf(key);
-  if (!isKnown(field, configKeys)) return unknownKey(key, configKeys ?? []);
+  if (!isKnown(field, configKeys)) return unknownKeyMessage(key, configKeys ?? []);
   const accepts = valueTest(field, key, value);
   return typeof accepts === 'string' ? accepts : { accepts, key: field.key };
 }
@@ -112,7 +112,7 @@ export const isKnown = ({ key, kind }: Field, configKeys: readonly string[] | un
   kind !== 'setting' || (configKeys?.some((one) => one === key || one.startsWith(`${key}.`)) ?? true);
 
 /** The error message for an unknown key. */
-export function unknownKey(key: string, configKeys: readonly string[]): string {
+export function unknownKeyMessage(key: string, configKeys: readonly string[]): string {
   const known = itemFields.map((field) => field.key);
   const near = [...known, ...Object.keys(aliases), ...configKeys].find(
     (one) => one.endsWith(`.${key}`) || distance(one, key) <= Math.min(2, key.length / 2),

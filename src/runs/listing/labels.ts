@@ -39,7 +39,7 @@ function validLabels(path: string): Labels {
  */
 export async function changeLabels(path: string, change: (labels: Labels) => Labels): Promise<Labels> {
   const file = join(path, labelsFile);
-  const release = await lockSoon(`${file}.lock`);
+  const release = await waitForLock(`${file}.lock`);
   try {
     const labels = { tags: [...new Set(change(validLabels(path)).tags.map(checkTag))].toSorted() };
     if (labels.tags.length === 0) rmSync(file, { force: true });
@@ -51,7 +51,7 @@ export async function changeLabels(path: string, change: (labels: Labels) => Lab
 }
 
 /** Waits for up to ten seconds while another process holds the lock. */
-async function lockSoon(file: string): Promise<() => void> {
+async function waitForLock(file: string): Promise<() => void> {
   for (let tries = 1; ; tries++) {
     try {
       return lockRun(file);

@@ -8,7 +8,7 @@ import { formatReturn } from '../../base/text/numbers.js';
 import { type Column, number, terminalTable, text } from '../../base/text/table.js';
 import { trainingsFolder } from '../training-files.js';
 import { compareValues, fieldOf, isSettingKey, sortItems } from './fields.js';
-import { isKnown, parseFilter, unknownKey } from './filter.js';
+import { isKnown, parseFilter, unknownKeyMessage } from './filter.js';
 import { type Item, isHolder } from './item.js';
 import { type LocatedItem, type ScanRoot, scanItems, totalsOf, unknownFields } from './scan.js';
 
@@ -27,7 +27,7 @@ export const rootsOf = ({ cwd, runsDir }: RunFolders): readonly ScanRoot[] => [
 ];
 
 /** A line of the list: a run, a training run, or the runs of a study. */
-export interface Line {
+export interface ListLine {
   readonly name: string;
   readonly path: string;
   /** Number that commands accept instead of the name. */
@@ -40,7 +40,7 @@ export interface Line {
  * One line per run, except that the runs of a study share one, then one per training run; oldest first. `damaged`: the
  * runs and training runs that can't be read.
  */
-export function linesOf(folders: RunFolders) {
+export function listLines(folders: RunFolders) {
   const itemsByName = scanItems(rootsOf(folders));
   const items = [...itemsByName.values()].filter(({ item }) => !isHolder(item));
   const startKey = ({ item, training }: LocatedItem) =>
@@ -53,7 +53,7 @@ export function linesOf(folders: RunFolders) {
   );
   return {
     lines: [...lines].map(
-      ([name, own], i): Line => ({ name, path: itemsByName.get(name)!.path, number: i + 1, places: own }),
+      ([name, own], i): ListLine => ({ name, path: itemsByName.get(name)!.path, number: i + 1, places: own }),
     ),
     damaged: items.filter(({ summary, training }) => (summary ?? training) === undefined),
   };
@@ -77,7 +77,7 @@ export const usedKeys = ({ filters, sort = 'name' }: ListSelection): readonly st
  * @param configKeys keys in the configs; the items must have the values of those in `usedKeys`
  * @throws UserError for an invalid filter or sort key
  */
-export function selectPlaces<T extends LocatedItem>(
+export function selectItems<T extends LocatedItem>(
   places: readonly T[],
   { filters, limit, sort }: ListSelection,
   configKeys: readonly string[],
@@ -97,15 +97,15 @@ export function selectPlaces<T extends LocatedItem>(
 function sortOf(items: readonly Item[], key: string, configKeys: readonly string[]): string {
   const field = fieldOf(key);
   if (!isKnown(field, configKeys))
-    throw new UserError({ field: '--sort', message: unknownKey(key, configKeys) });
+    throw new UserError({ field: '--sort', message: unknownKeyMessage(key, configKeys) });
   const isText = items.some((item) => typeof field.get(item) === 'string');
   return isText && field.kind !== 'time' ? key : `-${key}`;
 }
 
-export const isStudy = ({ name, places }: Line): boolean => places[0]!.item.name !== name;
+export const isStudy = ({ name, places }: ListLine): boolean => places[0]!.item.name !== name;
 
 /** A table of runs and studies. */
-export function listTable(lines: readonly Line[], width?: number): string {
+export function listTable(lines: readonly ListLine[], width?: number): string {
   const rows = lines.map((line) => {
     const own = line.places.map(({ item }) => item);
     const row = { ...unknownFields, ...totalsOf(own), name: `${line.name}/`, status: '', failure: undefined };

@@ -11,14 +11,14 @@ import { itemsBelow, runsBelow } from '../finder.js';
 import { noRunError, runFiles } from '../reader.js';
 import { isTraining, trainingFiles } from '../training-files.js';
 import { compareValues } from './fields.js';
-import { isStudy, type Line, linesOf, type RunFolders, rootsOf } from './listing.js';
+import { isStudy, type ListLine, listLines, type RunFolders, rootsOf } from './listing.js';
 import { type LocatedItem, scanItems } from './scan.js';
 
 /** `folder`: a study, or any other directory of runs. */
-type Kind = 'run' | 'folder' | 'training';
+type MatchKind = 'run' | 'folder' | 'training';
 
-export interface Match {
-  readonly kind: Kind;
+export interface NameMatch {
+  readonly kind: MatchKind;
   readonly path: string;
 }
 
@@ -26,20 +26,20 @@ export interface Match {
  * Path of the only run with this name.
  * @throws UserError if none or several match; the error suggests names if there are any
  */
-export const findRun = (name: string, folders: RunFolders): string => findNamed(name, folders, ['run']).path;
+export const findRun = (name: string, folders: RunFolders): string => findItem(name, folders, ['run']).path;
 
 /**
  * The only item of these kinds with this name; for the result of a training run, the training run.
  * @throws UserError if none or several match; the error suggests names if there are any
  */
-export function findNamed(name: string, folders: RunFolders, kinds: readonly Kind[]): Match {
-  const isOneOf = ({ kind }: Match) => kinds.includes(kind);
-  const found = matches(name, folders, isOneOf);
+export function findItem(name: string, folders: RunFolders, kinds: readonly MatchKind[]): NameMatch {
+  const isOneOf = ({ kind }: NameMatch) => kinds.includes(kind);
+  const found = allMatches(name, folders, isOneOf);
   if (found.length === 1) return found[0]!;
   if (found.length > 1) throw ambiguousError(name, found, folders);
   const result = pathsOf(name, folders).find(isResult);
-  if (result !== undefined) return findNamed(dirname(result), folders, kinds);
-  const [folder] = matches(name, folders, ({ kind }) => kind === 'folder');
+  if (result !== undefined) return findItem(dirname(result), folders, kinds);
+  const [folder] = allMatches(name, folders, ({ kind }) => kind === 'folder');
   if (folder === undefined) throw missingError(name, folders);
   throw ambiguousError(
     name,
@@ -59,7 +59,7 @@ const isResult = (path: string) => existsSync(join(path, trainingFiles.about)) &
 export function findRuns(
   names: readonly string[],
   folders: RunFolders,
-  isWhole: (found: Match) => boolean = () => false,
+  isWhole: (found: NameMatch) => boolean = () => false,
 ): readonly string[] {
   const found = names.flatMap((name) => {
     const items = findMatches(name, folders, (one) => one.kind !== 'training' || isWhole(one));
@@ -75,7 +75,7 @@ export function findRuns(
  * directory, the folder of training runs or a parent of either.
  * @throws UserError if nothing matches, or the name is ambiguous; the error suggests names
  */
-export function findAll(name: string, folders: RunFolders): readonly string[] {
+export function findPaths(name: string, folders: RunFolders): readonly string[] {
   const holdsAll = (path: string) => foldersOf(folders).some((folder) => `${folder}/`.startsWith(`${path}/`));
   const found = findMatches(name, folders, ({ path }) => !holdsAll(path));
   if (found.length === 0) throw missingError(name, folders);
@@ -83,45 +83,49 @@ export function findAll(name: string, folders: RunFolders): readonly string[] {
 }
 
 /** @throws UserError if something other than a pattern matches several items */
-function findMatches(name: string, folders: RunFolders, isWanted: (found: Match) => boolean) {
-  const found = matches(name, folders, isWanted);
+function findMatches(name: string, folders: RunFolders, isWanted: (found: NameMatch) => boolean) {
+  const found = allMatches(name, folders, isWanted);
   if (found.length > 1 && !isPattern(name)) throw ambiguousError(name, found, folders);
   return found;
 }
 
 /** Everything that a name can refer to: several items for a pattern or an ambiguous name. */
-function matches(name: string, folders: RunFolders, wanted: (found: Match) => boolean): readonly Match[] {
-  const isWanted = (found: Match | undefined): found is Match => {
+function allMatches(
+  name: string,
+  folders: RunFolders,
+  wanted: (found: NameMatch) => boolean,
+): readonly NameMatch[] {
+  const isWanted = (found: NameMatch | undefined): found is NameMatch => {
     if (found === undefined || !wanted(found)) return false;
-    requireInside(found.path, folders);
+    rejectOutsideLink(found.path, folders);
     return true;
   };
   if (isPattern(name)) {
     return (
       searchRoots(name, folders)
-        .map((root) => foldersMatching(name, root).toSorted().map(namedAt).filter(isWanted))
+        .map((root) => foldersMatching(name, root).toSorted().map(matchAt).filter(isWanted))
         .find((found) => found.length > 0) ?? []
     );
   }
   const paths = pathsOf(name, folders);
-  const exactMatch = paths.map(namedAt).find(isWanted);
+  const exactMatch = paths.map(matchAt).find(isWanted);
   if (exactMatch !== undefined) return [exactMatch];
   // An existing path takes precedence, even if it isn't a run.
   if (name.includes('/') && paths.some((path) => existsSync(path))) return [];
   if (existsSync(paths.at(-1)!)) return [];
   if (name === 'latest')
     return newestRun(scanItems(rootsOf(folders)).values())
-      .map(({ path }): Match => ({ kind: 'run', path }))
+      .map(({ path }): NameMatch => ({ kind: 'run', path }))
       .filter(isWanted);
   if (/^[1-9]\d*$/.test(name)) {
-    const line = linesOf(folders).lines[Number(name) - 1];
-    return line === undefined ? [] : [namedIn(line)].filter(isWanted);
+    const line = listLines(folders).lines[Number(name) - 1];
+    return line === undefined ? [] : [matchOf(line)].filter(isWanted);
   }
-  return startingWith(name, allNamed(folders).filter(isWanted), folders);
+  return matchPrefix(name, allItems(folders).filter(isWanted), folders);
 }
 
 /** @throws UserError if the path is in a folder of runs, but a link leads out of that folder */
-function requireInside(path: string, folders: RunFolders): void {
+function rejectOutsideLink(path: string, folders: RunFolders): void {
   const folder = foldersOf(folders).find((one) => isBelow(path, one));
   if (folder === undefined || isBelow(realpathSync(path), realpathSync(folder))) return;
   throw outsideError(path, folder, `use its target: ${realpathSync(path)}`);
@@ -131,7 +135,7 @@ function requireInside(path: string, folders: RunFolders): void {
  * Checks a name that comes from a client.
  * @throws UserError if it refers to an existing path outside the working directory and the folders of runs
  */
-export function requireWithin(name: string, folders: RunFolders): void {
+export function requireConfined(name: string, folders: RunFolders): void {
   const roots = [folders.cwd, ...foldersOf(folders)]
     .filter((folder) => existsSync(folder))
     .map((folder) => realpathSync(folder));
@@ -161,13 +165,13 @@ function pathsOf(name: string, folders: RunFolders): readonly string[] {
   return [folders.cwd, ...others, root].map((folder) => resolve(folder, name));
 }
 
-function namedAt(path: string): Match | undefined {
+function matchAt(path: string): NameMatch | undefined {
   if (existsSync(join(path, runFiles.manifest))) return { kind: 'run', path };
   if (isTraining(path)) return { kind: 'training', path };
   return runsBelow(path).length > 0 ? { kind: 'folder', path } : undefined;
 }
 
-const namedIn = (line: Line): Match => ({
+const matchOf = (line: ListLine): NameMatch => ({
   kind: isStudy(line) ? 'folder' : line.places[0]!.training === undefined ? 'run' : 'training',
   path: line.path,
 });
@@ -180,10 +184,10 @@ export const newestRun = (places: Iterable<LocatedItem>): readonly LocatedItem[]
     .slice(-1);
 
 /** Everything that can be named: runs, studies and training runs. */
-const allNamed = (folders: RunFolders): readonly Match[] =>
+const allItems = (folders: RunFolders): readonly NameMatch[] =>
   foldersOf(folders)
     .flatMap((folder) => itemsBelow(folder))
-    .flatMap(({ kind, name, path, within }): readonly Match[] => {
+    .flatMap(({ kind, name, path, within }): readonly NameMatch[] => {
       if (kind !== 'plan') return [{ kind, path }];
       return within === null && name !== '' ? [{ kind: 'folder', path }] : [];
     });
@@ -194,14 +198,14 @@ const foldersOf = (folders: RunFolders): readonly string[] => rootsOf(folders).m
 /** Names for shell completion: `latest`, and the names of all runs, training runs and studies. */
 export const runNames = (folders: RunFolders): readonly string[] => [
   'latest',
-  ...new Set(allNamed(folders).map(({ path }) => nameOf(path, folders))),
+  ...new Set(allItems(folders).map(({ path }) => nameOf(path, folders))),
 ];
 
 /**
  * Items whose name or base name begins with `start`; if some base names equal `start`, only those items. A matching
  * directory replaces its contents.
  */
-function startingWith(start: string, all: readonly Match[], folders: RunFolders): readonly Match[] {
+function matchPrefix(start: string, all: readonly NameMatch[], folders: RunFolders): readonly NameMatch[] {
   if (start === '') return [];
   const candidates = all.filter(
     ({ path }) => nameOf(path, folders).startsWith(start) || basename(path).startsWith(start),
@@ -212,7 +216,7 @@ function startingWith(start: string, all: readonly Match[], folders: RunFolders)
 }
 
 /** Removes items that are inside other items. */
-function outermostOf(found: readonly Match[]): readonly Match[] {
+function outermostOf(found: readonly NameMatch[]): readonly NameMatch[] {
   const paths = new Set(found.map(({ path }) => path));
   const isHeld = (path: string): boolean =>
     dirname(path) !== path && (paths.has(dirname(path)) || isHeld(dirname(path)));
@@ -225,7 +229,7 @@ function nameOf(path: string, folders: RunFolders): string {
   return enclosing === undefined ? path : relative(enclosing, path);
 }
 
-function ambiguousError(name: string, found: readonly Match[], folders: RunFolders): UserError {
+function ambiguousError(name: string, found: readonly NameMatch[], folders: RunFolders): UserError {
   return new UserError({
     field: 'run',
     message: `${isPattern(name) ? 'this pattern matches' : 'this name matches'} ${found.length} runs or directories; choose one`,
@@ -243,7 +247,7 @@ function missingError(name: string, folders: RunFolders): UserError {
   );
   const names = enclosing
     ? runsBelow(enclosing).map((path) => join(dirname(name), relative(enclosing, path).split(sep)[0]!))
-    : allNamed(folders).map(({ path }) => nameOf(path, folders));
+    : allItems(folders).map(({ path }) => nameOf(path, folders));
   return new UserError({
     message: `${isPattern(name) ? 'no run matches' : 'no such run:'} ${name}`,
     near: closestMatch(name, names),

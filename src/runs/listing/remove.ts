@@ -3,7 +3,7 @@ import { lstatSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { UserError } from '../../base/errors.js';
 import { isLocked } from '../../base/files/lock.js';
-import { planAt, runsBelow, trainingsBelow } from '../finder.js';
+import { planAt, runsBelow, trainingRunsBelow } from '../finder.js';
 import { readManifest, runFiles } from '../reader.js';
 import { readTraining } from '../training/trainings.js';
 
@@ -12,19 +12,19 @@ import { readTraining } from '../training/trainings.js';
  * files in a directory of runs stay, except in a study's, which is deleted as a whole.
  * @throws UserError if a process is writing there, or the record of a run or training run is damaged
  */
-export function removableAt(path: string): readonly string[] {
+export function removableDirectories(path: string): readonly string[] {
   requireIdle(path);
   if (planAt(path) !== undefined) return [path];
   const runs = runsBelow(path);
   // A training run can be inside another one, and is deleted before it.
-  const trainings = trainingsBelow(path).toReversed();
+  const trainings = trainingRunsBelow(path).toReversed();
   // Throw for a damaged record, because policyloop may not have created the directory.
   for (const run of runs) readManifest(run);
   for (const training of trainings) readTraining(training);
   return [...runs, ...trainings];
 }
 
-/** Deletes a directory that `removableAt` returned. Can be repeated after an interruption. */
+/** Deletes a directory that `removableDirectories` returned. Can be repeated after an interruption. */
 export function removeDirectory(path: string): void {
   // The record is deleted last, because it makes the directory a run.
   for (const name of readdirSync(path))
@@ -35,7 +35,7 @@ export function removeDirectory(path: string): void {
 
 /** @throws UserError while a process is writing to the directory or to a run in it */
 function requireIdle(path: string): void {
-  const lockedPath = [path, ...runsBelow(path), ...trainingsBelow(path)]
+  const lockedPath = [path, ...runsBelow(path), ...trainingRunsBelow(path)]
     .flatMap((folder) =>
       readdirSync(folder)
         .filter((name) => name.endsWith('.lock'))

@@ -52,13 +52,13 @@ export function scanItems(
   for (const { path: root, prefix, name: rootName = prefix + basename(root) } of roots)
     for (const one of itemsBelow(root)) {
       const name = one.name === '' ? rootName : prefix + one.name;
-      items.set(name, knownOf({ ...one, name, within: one.within && prefix + one.within }, before.get(name)));
+      items.set(name, rescan({ ...one, name, within: one.within && prefix + one.within }, before.get(name)));
     }
-  addUp(items);
+  addTotals(items);
   return items;
 }
 
-function knownOf(found: FoundItem, before: ScannedItem | undefined): ScannedItem {
+function rescan(found: FoundItem, before: ScannedItem | undefined): ScannedItem {
   const { kind, path } = found;
   if (kind === 'plan') return { path, version: '', item: holderItem(found) };
   const files = { run: [runFiles.manifest], training: [trainingFiles.about, trainingFiles.metrics] }[kind];
@@ -106,7 +106,7 @@ function holderItem({ name, path, within }: FoundItem): Item {
 }
 
 /** Fills in the totals of directories from the runs in them. */
-function addUp(found: Map<string, ScannedItem>): void {
+function addTotals(found: Map<string, ScannedItem>): void {
   const leaves = [...found.values()].flatMap(({ item }) => (isHolder(item) ? [] : item));
   const itemsByFolder = groupBy(
     leaves.flatMap((item) => foldersOf(item).map((folder) => ({ folder, item }))),
@@ -115,7 +115,7 @@ function addUp(found: Map<string, ScannedItem>): void {
   for (const [name, known] of found) {
     const items = itemsByFolder.get(name)?.map(({ item }) => item) ?? [];
     if (isHolder(known.item))
-      found.set(name, { ...known, item: { ...known.item, ...sumOf(known.item, items) } });
+      found.set(name, { ...known, item: { ...known.item, ...holderTotals(known.item, items) } });
   }
 }
 
@@ -126,7 +126,7 @@ const foldersOf = ({ name }: Item) => [...name.matchAll(/\//g)].map(({ index }) 
 export const isBelow = ({ name }: Pick<Item, 'name'>, holder: Pick<Item, 'name'>): boolean =>
   name.startsWith(`${holder.name}/`);
 
-function sumOf(holder: Item, items: readonly Item[]): Partial<Item> {
+function holderTotals(holder: Item, items: readonly Item[]): Partial<Item> {
   const total = totalsOf(items);
   const of = Math.max(holder.of, items.length);
   const isRunning = [holder, ...items].some(({ status }) => status === 'running');

@@ -10,7 +10,7 @@ import { requestStop } from '../stop-request.js';
 import { readTraining } from '../training/trainings.js';
 import { isTraining } from '../training-files.js';
 import type { RunFolders } from './listing.js';
-import { findRuns, type Match } from './names.js';
+import { findRuns, type NameMatch } from './names.js';
 
 export interface StopResult {
   /** Path of the run, training run or plan. */
@@ -56,7 +56,7 @@ export async function stopRuns(
   folders: RunFolders,
   { now, seconds }: { readonly now: boolean; readonly seconds: number },
 ): Promise<readonly StopResult[]> {
-  const isWhole = ({ kind, path }: Match) => kind === 'training' || isPlanRunning(path);
+  const isWhole = ({ kind, path }: NameMatch) => kind === 'training' || isPlanRunning(path);
   const running = findRuns(names, folders, isWhole).filter(isRunning);
   if (running.length === 0)
     throw new UserError({

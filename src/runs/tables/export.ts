@@ -9,7 +9,7 @@ import { groupBy } from '../../base/grouped.js';
 import { version } from '../../base/package.js';
 import { csvColumn, csvTable } from '../../base/text/table.js';
 import { largest, mean } from '../../statistics/descriptive.js';
-import { linesOf, type RunFolders } from '../listing/listing.js';
+import { listLines, type RunFolders } from '../listing/listing.js';
 import { findRuns } from '../listing/names.js';
 import { type LocatedRun, scanItems } from '../listing/scan.js';
 import { openLogs } from '../reader.js';
@@ -20,7 +20,7 @@ import {
   runTables,
   type TableName,
   type TableRow,
-  withSettings,
+  withSettingColumns,
 } from './rows.js';
 
 export interface ExportedTable {
@@ -35,7 +35,7 @@ export interface ExportedTable {
  */
 export function selectRuns(names: readonly string[], folders: RunFolders): readonly LocatedRun[] {
   const paths = new Set(findRuns(names, folders));
-  const listedItems = linesOf(folders)
+  const listedItems = listLines(folders)
     .lines.flatMap((line) => line.places)
     .filter(({ path }) => paths.delete(path));
   // Names may refer to paths outside the runs directory.
@@ -52,7 +52,7 @@ export async function exportRuns(
   makeDirectory(directory, '--out');
   const exportedTables: ExportedTable[] = [];
   for (const [name, own] of Object.entries(runTables)) {
-    const table = name === 'runs' ? withSettings(own, runs) : own;
+    const table = name === 'runs' ? withSettingColumns(own, runs) : own;
     const file = join(directory, `${name}.${format}`);
     const rows = await writeAtomic(file, async (draft) => {
       const writer = format === 'csv' ? csvWriter(table, draft) : parquetWriter(table, draft);

@@ -50,7 +50,7 @@ function table<T>(
   };
 }
 
-interface RowPlace {
+interface RowPosition {
   readonly iteration: number;
   readonly candidate: number;
 }
@@ -62,8 +62,8 @@ export interface ExportedRun extends LocatedRun {
 }
 
 const place = {
-  iteration: integer(({ iteration }: RowPlace) => iteration),
-  candidate: integer(({ candidate }: RowPlace) => candidate),
+  iteration: integer(({ iteration }: RowPosition) => iteration),
+  candidate: integer(({ candidate }: RowPosition) => candidate),
 };
 
 type Episode = Pick<GameRecord, 'candidate' | 'episode' | 'iteration' | 'length' | 'return'>;
@@ -164,7 +164,7 @@ export const runTables = {
 };
 
 /** Adds a column for each config key that varies. */
-export function withSettings({ columns, rowsOf }: RunTable, runs: readonly ExportedRun[]): RunTable {
+export function withSettingColumns({ columns, rowsOf }: RunTable, runs: readonly ExportedRun[]): RunTable {
   const keys = [...new Set(runs.flatMap(({ item }) => Object.keys(item.settings ?? {})))].toSorted();
   const settingIn = ({ item }: LocatedRun, key: string) => fieldOf(key).get(item);
   const settingColumns = keys

@@ -36,7 +36,7 @@ function shorten(text: string): string {
   return `${text.slice(0, maxTextLength / 4)} […] ${text.slice((-3 * maxTextLength) / 4)}`;
 }
 
-export function sampleOf(turns: Sample['turns'], rest: Pick<Sample, 'expected' | 'score'> = {}): Sample {
+export function createSample(turns: Sample['turns'], rest: Pick<Sample, 'expected' | 'score'> = {}): Sample {
   const { expected, score } = rest;
   return {
     turns: turns

@@ -5,9 +5,9 @@ import { shownPath } from '../../base/context.js';
 import { formatCompact, formatCount, formatDuration, formatNumber, plural } from '../../base/text/numbers.js';
 import { shellWord } from '../../base/text/one-line.js';
 import { number, terminalTable, text } from '../../base/text/table.js';
-import { shownModel } from '../../models/local/settings.js';
+import { shownModelPath } from '../../models/local/settings.js';
 import { trainingFiles } from '../training-files.js';
-import { episodesText, finalText, measurementText, type RecordedTraining } from './trainings.js';
+import { bestMeasurementText, episodesText, measurementText, type RecordedTraining } from './trainings.js';
 
 export function trainingTable(
   trainings: readonly (RecordedTraining & { readonly number: number })[],
@@ -24,7 +24,7 @@ export function trainingTable(
       text('objective', ({ objective }) => objective),
       text('on', ({ on }) => on && basename(on)),
       number('steps', ({ steps }) => `${steps.done}/${steps.of}`),
-      text('best', finalText),
+      text('best', bestMeasurementText),
       text('started (UTC)', ({ started }) => started?.slice(0, 16).replace('T', ' ')),
     ],
     width,
@@ -70,7 +70,7 @@ export function trainingText(training: RecordedTraining, cwd: string): string {
       ({ message, hint, step }) =>
         ['alarm', `${unit} ${step}: ${message}${hint === null ? '' : `\n  hint: ${hint}`}`] as const,
     ),
-    ...useOf(training, cwd),
+    ...resultLines(training, cwd),
     ['report', shownPath(join(path, trainingFiles.page), cwd)],
   ];
   return [
@@ -88,7 +88,7 @@ function trainedText({ method, model, objective, on, unit }: RecordedTraining, c
 }
 
 /** Shortens a path; the model of a numeric policy may be a description instead. */
-const modelText = (model: string, cwd: string) => (isAbsolute(model) ? shownModel(model, cwd) : model);
+const modelText = (model: string, cwd: string) => (isAbsolute(model) ? shownModelPath(model, cwd) : model);
 
 /** Shown if no evaluation selected a result. */
 export const notEvaluatedText = (status: RecordedTraining['status']): string =>
@@ -106,10 +106,10 @@ function bestText(training: RecordedTraining): string {
 }
 
 /** Lines with the commands that use the result and, before the end, resume the training run. */
-function useOf(training: RecordedTraining, cwd: string): readonly (readonly [string, string])[] {
+function resultLines(training: RecordedTraining, cwd: string): readonly (readonly [string, string])[] {
   const { command, folder, path, result, status } = training;
   if (status === 'running') return [];
-  const resumeCommand = command === null ? sameCommandHint : `${goTo(folder, cwd)}${command}`;
+  const resumeCommand = command === null ? sameCommandHint : `${cdPrefix(folder, cwd)}${command}`;
   const resumeRow = status === 'completed' ? [] : [['resume', resumeCommand] as const];
   if (result === null) return resumeRow;
   const place = shownPath(result, cwd);
@@ -131,10 +131,10 @@ function useOf(training: RecordedTraining, cwd: string): readonly (readonly [str
 
 /** The command that uses the result; null for a numeric policy, or if there is no result. */
 export const commandToUse = ({ folder, use }: RecordedTraining, cwd: string): string | null =>
-  use === null ? null : `${goTo(folder, cwd)}${use}`;
+  use === null ? null : `${cdPrefix(folder, cwd)}${use}`;
 
 /** The paths in a recorded command are relative to the folder in which it ran. */
-const goTo = (folder: string | null, cwd: string): string =>
+const cdPrefix = (folder: string | null, cwd: string): string =>
   folder === null || folder === cwd ? '' : `cd ${shellWord(folder)} && `;
 
 const sameCommandHint = 'run the command that started it, with the same config and output';

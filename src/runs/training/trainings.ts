@@ -55,7 +55,7 @@ export interface RecordedTraining {
 }
 
 /** The best evaluation of a training run, as text for lists; null without one. */
-export function finalText({ best, unit }: Pick<RecordedTraining, 'best' | 'unit'>): string | null {
+export function bestMeasurementText({ best, unit }: Pick<RecordedTraining, 'best' | 'unit'>): string | null {
   return best && `${best.name} ${measurementText(best)} at ${unit} ${formatCount(best.step)}`;
 }
 
@@ -178,11 +178,11 @@ export function readTrainingFiles(path: string): TrainingFiles {
   const metrics = (readJsonLines<unknown>(file, { repair: false }) ?? []).map((line, i) =>
     checkedValue(metricShape, line, file, { prefix: `line ${i + 1}: ` }),
   );
-  return trainingOf(path, about, metrics, isLocked(join(path, trainingFiles.lock)));
+  return summarizeTraining(path, about, metrics, isLocked(join(path, trainingFiles.lock)));
 }
 
 /** @param hasLock true while a process holds the lock of the training run */
-export function trainingOf(
+export function summarizeTraining(
   path: string,
   about: TrainingAbout | undefined,
   metrics: readonly TrainingMetric[],

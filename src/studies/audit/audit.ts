@@ -6,8 +6,8 @@ import { createGenerator } from '../../base/random/generator.js';
 import { confirmationSeeds } from '../../base/random/seeds.js';
 import type { ParameterVector } from '../../policies/policy.js';
 import { ProgramFault } from '../../policies/program/program.js';
-import type { EvaluationSetting } from '../../rollout/evaluation.js';
-import { type PlayedReturns, playAll } from '../../rollout/played.js';
+import type { EvaluationSetup } from '../../rollout/evaluation.js';
+import { type PlayResult, playSeeds } from '../../rollout/played.js';
 import { vectorKey } from '../../rollout/replay-buffer.js';
 import { type Interval, meanInterval95 } from '../../statistics/bootstrap.js';
 import { mean, smallest } from '../../statistics/descriptive.js';
@@ -62,7 +62,7 @@ export function freshSeeds(seed: number, episodes: number) {
 }
 
 /** A policy with its returns in fresh episodes, and the evaluation in which it first appeared. */
-interface ScoredPolicy extends PlayedReturns {
+interface ScoredPolicy extends PlayResult {
   readonly parameters: ParameterVector;
   readonly at: string;
   readonly mean: number;
@@ -71,7 +71,7 @@ interface ScoredPolicy extends PlayedReturns {
 /** @throws like `evaluate`, except for programs that fail */
 export async function audit(
   { evaluations, name, start, unknown }: AuditRecord & { readonly name: string },
-  setting: EvaluationSetting,
+  setting: EvaluationSetup,
   { episodes, onPlayed, range, seed, signal }: AuditOptions,
 ) {
   const { choosing, measuring } = freshSeeds(seed, episodes);
@@ -82,9 +82,9 @@ export async function audit(
     at: string,
     parameters: ParameterVector,
     seeds: readonly number[],
-  ): Promise<PlayedReturns> => {
+  ): Promise<PlayResult> => {
     try {
-      return await playAll(setting, parameters, seeds, signal);
+      return await playSeeds(setting, parameters, seeds, signal);
     } catch (error) {
       if (!(error instanceof ProgramFault)) throw error;
       failedNames.add(at);
@@ -101,7 +101,7 @@ export async function audit(
   }
   const policyOf = ({ parameters }: RecordedEvaluation) => policies.get(vectorKey(parameters))!;
   const returnsByPolicy = new Map<ScoredPolicy, readonly number[]>();
-  const measure = async (policy: ScoredPolicy) => {
+  const measuredReturns = async (policy: ScoredPolicy) => {
     const returns =
       returnsByPolicy.get(policy) ?? (await tryPlay(policy.at, policy.parameters, measuring)).returns;
     returnsByPolicy.set(policy, returns);
@@ -117,14 +117,14 @@ export async function audit(
     if (policy.mean > best.mean) best = policy;
     const isNew = evaluation.score > record.score;
     if (isNew) record = evaluation;
-    const returns = await measure(policyOf(record));
+    const returns = await measuredReturns(policyOf(record));
     const [recorded, fresh] = [record.score, mean(returns)];
     curves.recorded.push(recorded);
     curves.fresh.push(fresh);
-    curves.best.push(mean(await measure(best)));
+    curves.best.push(mean(await measuredReturns(best)));
     const place = { at: evaluation.name, recorded, fresh };
     if (isNew) {
-      const { difference, interval, p } = comparePairs(returns, await measure(leader), range)!;
+      const { difference, interval, p } = comparePairs(returns, await measuredReturns(leader), range)!;
       improvements.push({ ...place, before: leader.at, difference, interval, p });
       if (policy.mean > leader.mean) leader = policy;
     } else if (evaluation === first && start !== undefined && recorded > start.score)
@@ -132,12 +132,12 @@ export async function audit(
   }
   const list = withVerdicts(improvements);
 
-  const figures = async (policy: ScoredPolicy) => {
-    const returns = await measure(policy);
+  const meanAndInterval = async (policy: ScoredPolicy) => {
+    const returns = await measuredReturns(policy);
     return [mean(returns), meanInterval95(returns, range, 'student')] as const;
   };
-  const [ofBest, bestInterval] = await figures(best);
-  const [ofRecordedBest, ofRecordedBestInterval] = await figures(policyOf(record));
+  const [ofBest, bestInterval] = await meanAndInterval(best);
+  const [ofRecordedBest, ofRecordedBestInterval] = await meanAndInterval(policyOf(record));
   const returnsOf = (evaluation: RecordedEvaluation) => {
     const policy = policyOf(evaluation);
     return [...policy.returns, ...(returnsByPolicy.get(policy) ?? [])];

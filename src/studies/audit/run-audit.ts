@@ -13,8 +13,8 @@ import { largest } from '../../statistics/descriptive.js';
 import { pageHtml } from '../../web/page.js';
 import { type Audit, audit, freshSeeds } from './audit.js';
 import { auditPage, auditText } from './report.js';
-import { type AuditResult, searchAgain } from './searches.js';
-import { readSources, type Source, type SourceRequest } from './source.js';
+import { type AuditResult, repeatSearches } from './searches.js';
+import { type AuditSource, readSources, type SourceRequest } from './source.js';
 
 interface AuditRequest extends SourceRequest {
   /** Number of fresh episodes per policy. */
@@ -51,7 +51,7 @@ export async function runAudit(request: AuditRequest, context: CommandContext): 
 
 /** Audits sources that have the same environment and policies. */
 async function auditTask(
-  sources: readonly Source[],
+  sources: readonly AuditSource[],
   { episodes, searches, seed }: AuditRequest,
   { env, stop }: CommandContext,
   progress: Progress,
@@ -73,7 +73,7 @@ async function auditTask(
       audits.push(await locateFaults(source.name, () => audit(source, setting, options)));
     }
     const counts = sources.flatMap((source) => source.evaluations.map(({ returns }) => returns.length));
-    const searched = await searchAgain(setting, new Set(audits.map(({ evaluations }) => evaluations)), {
+    const searched = await repeatSearches(setting, new Set(audits.map(({ evaluations }) => evaluations)), {
       searches: ['random', 'gp'],
       repeats: config.policy.kind === 'program' ? 0 : searches,
       seed,

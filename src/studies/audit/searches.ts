@@ -4,17 +4,17 @@ import { callSeed, evaluationSeeds, warmupGenerator } from '../../base/random/se
 import type { Progress } from '../../base/text/progress.js';
 import type { BaselineName } from '../../config/baselines.js';
 import { createBaseline } from '../../proposers/create-baseline.js';
-import { type EvaluationSetting, evaluate } from '../../rollout/evaluation.js';
+import { type EvaluationSetup, evaluate } from '../../rollout/evaluation.js';
 import { bestEntry, type ScoredParameters } from '../../rollout/replay-buffer.js';
 import { type Interval, meanInterval95 } from '../../statistics/bootstrap.js';
 import { largest, mean } from '../../statistics/descriptive.js';
 import type { Audit } from './audit.js';
 
-type Search = Exclude<BaselineName, 'genetic'>;
+type SearchName = Exclude<BaselineName, 'genetic'>;
 
 /** Mean returns, in fresh episodes, of the policies that the repeats of a search chose. */
 export interface SearchOutcome {
-  readonly search: Search;
+  readonly search: SearchName;
   /** Number of evaluations of each repeat. */
   readonly evaluations: number;
   readonly returns: readonly number[];
@@ -32,7 +32,7 @@ export interface AuditResult extends Audit {
 const warmup = 20;
 
 interface SearchOptions {
-  readonly searches: readonly Search[];
+  readonly searches: readonly SearchName[];
   readonly repeats: number;
   /** Seed of the first repeat. */
   readonly seed: number;
@@ -47,8 +47,8 @@ interface SearchOptions {
 }
 
 /** Repeats each search, and measures its best policy after each number of evaluations in `budgets`. */
-export async function searchAgain(
-  setting: EvaluationSetting,
+export async function repeatSearches(
+  setting: EvaluationSetup,
   budgets: ReadonlySet<number>,
   { episodes, measuringSeeds, progress, range, repeats, searches, seed: firstSeed, signal }: SearchOptions,
 ): Promise<readonly SearchOutcome[]> {

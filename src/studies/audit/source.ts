@@ -12,8 +12,8 @@ import { openPolicyFamily } from '../../policies/families.js';
 import { programsOf } from '../../policies/policy.js';
 import { openTask } from '../../rollout/task.js';
 import { findRuns } from '../../runs/listing/names.js';
-import { type OpenedRun, readWholeRun } from '../../runs/open-run.js';
-import { placeName } from '../../runs/summary.js';
+import { type OpenedRun, readPlayableRun } from '../../runs/open-run.js';
+import { candidateName } from '../../runs/summary.js';
 import { type AuditRecord, readRecord } from './record.js';
 
 export interface SourceRequest {
@@ -25,7 +25,7 @@ export interface SourceRequest {
   readonly policy?: string | undefined;
 }
 
-export interface Source extends AuditRecord, Pick<OpenedRun, 'config' | 'family'> {
+export interface AuditSource extends AuditRecord, Pick<OpenedRun, 'config' | 'family'> {
   /** Path of the run or file, for display. */
   readonly name: string;
   /** Equal for sources with the same environment and policies, which share searches. */
@@ -39,13 +39,13 @@ export interface Source extends AuditRecord, Pick<OpenedRun, 'config' | 'family'
 export async function readSources(
   request: SourceRequest,
   { cwd, env, note }: Pick<CommandContext, 'cwd' | 'env' | 'note'>,
-): Promise<readonly Source[]> {
+): Promise<readonly AuditSource[]> {
   const { runsDir, sources } = request;
   const isRecord = (name: string) =>
     /\.(csv|jsonl)$/i.test(name) ||
     statSync(resolve(cwd, name), { throwIfNoEntry: false })?.isFile() === true;
-  const policies = sources.some(isRecord) ? await policiesOf(request, cwd, env) : rejectOptions(request);
-  const found: Source[] = [];
+  const policies = sources.some(isRecord) ? await openPolicies(request, cwd, env) : rejectOptions(request);
+  const found: AuditSource[] = [];
   for (const name of sources) {
     if (isRecord(name)) {
       const recorded = readRecord(resolve(cwd, name), name);
@@ -55,7 +55,7 @@ export async function readSources(
     }
     const paths = findRuns([name], { cwd, runsDir });
     for (const path of paths) {
-      const run = await readRun(path, cwd).catch((error: unknown) => {
+      const run = await readRunSource(path, cwd).catch((error: unknown) => {
         if (paths.length === 1 || !(error instanceof UserError)) throw error;
         note(warningText(`${shownPath(path, cwd)} left out: ${error.problems[0]!.message}`));
       });
@@ -66,10 +66,10 @@ export async function readSources(
   throw new UserError({ value: sources.join(' '), message: 'none of these runs can be audited' });
 }
 
-async function readRun(path: string, cwd: string): Promise<Source> {
+async function readRunSource(path: string, cwd: string): Promise<AuditSource> {
   const name = shownPath(path, cwd);
-  const { config, family, recorded } = await readWholeRun(path);
-  const evaluations = recorded.entries.map((entry) => ({ ...entry, name: placeName(entry, config) }));
+  const { config, family, recorded } = await readPlayableRun(path);
+  const evaluations = recorded.entries.map((entry) => ({ ...entry, name: candidateName(entry, config) }));
   if (evaluations.length === 0) throw new UserError({ value: name, message: 'this run has no evaluation' });
   const { environment, evaluation, policy } = config;
   const own = programsOf(family) === undefined ? '' : name;
@@ -87,11 +87,11 @@ function rejectOptions({ environment, policy }: SourceRequest): undefined {
 }
 
 /** Opens the policies that the options describe, for all records. */
-async function policiesOf(
+async function openPolicies(
   { environment, policy }: SourceRequest,
   cwd: string,
   env: CommandContext['env'],
-): Promise<Pick<Source, 'config' | 'family'>> {
+): Promise<Pick<AuditSource, 'config' | 'family'>> {
   if (environment === undefined)
     throw new UserError({
       field: '--environment',
@@ -129,7 +129,7 @@ function parseYaml(field: string, text: string): unknown {
 function requireVectors(
   file: string,
   { evaluations }: AuditRecord,
-  { config, family }: Pick<Source, 'config' | 'family'>,
+  { config, family }: Pick<AuditSource, 'config' | 'family'>,
 ): void {
   const { choices, count } = family.parameters;
   for (const { line, parameters } of evaluations) {

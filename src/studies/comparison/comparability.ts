@@ -6,7 +6,13 @@ import { isBaselineName } from '../../config/baselines.js';
 import type { Interval } from '../../statistics/bootstrap.js';
 import { mean } from '../../statistics/descriptive.js';
 import { comparePairs } from '../../statistics/paired.js';
-import { judge, minForVerdict, type TestResult, unpairedTest, type Verdict } from '../../statistics/tests.js';
+import {
+  judgeAll,
+  minForVerdict,
+  type TestResult,
+  unpairedTest,
+  type Verdict,
+} from '../../statistics/tests.js';
 import { type ComparedRun, type ConfiguredRun, commonRange } from './compared-runs.js';
 import { failureCaution } from './failures.js';
 import { materialSettings, type RunGroup, settingOf, type TaskGroups } from './run-groups.js';
@@ -57,17 +63,17 @@ export function differencesOf(
   return judgeDifferences(found);
 }
 
-type UntestedPair = Omit<GroupDifference, 'adjusted' | 'verdict'> & TestResult;
-type Excusable = TestResult & Pick<GroupDifference, 'reason'>;
+type UnjudgedDifference = Omit<GroupDifference, 'adjusted' | 'verdict'> & TestResult;
+type TestWithReason = TestResult & Pick<GroupDifference, 'reason'>;
 
 /** Adds verdicts, with one correction for all differences. Differences with a `reason` get none. */
-export const judgeDifferences = <T extends Excusable>(found: readonly (readonly T[])[]) =>
-  judge(found).map((own) =>
+export const judgeDifferences = <T extends TestWithReason>(found: readonly (readonly T[])[]) =>
+  judgeAll(found).map((own) =>
     own.map((one) => (one.reason === undefined ? one : { ...one, verdict: 'not-comparable' as const })),
   );
 
 /** Removes the p-value, and so the verdict, if there is a reason. */
-export const withholdVerdict = <T extends Excusable>(one: T, reason: string | undefined): T =>
+export const withholdVerdict = <T extends TestWithReason>(one: T, reason: string | undefined): T =>
   reason === undefined ? one : { ...one, p: null, reason: one.reason ?? reason };
 
 /**
@@ -103,10 +109,10 @@ type ComparedSide = ReturnType<typeof sideOf>;
 
 const isShared = (a: readonly string[], b: readonly string[]) => new Set([...a, ...b]).size === 1;
 
-const differenceOf = (of: ComparedSide, against: ComparedSide): UntestedPair =>
+const differenceOf = (of: ComparedSide, against: ComparedSide): UnjudgedDifference =>
   withholdVerdict(measuredDifference(of, against), failureCaution(of, against));
 
-function measuredDifference(of: ComparedSide, against: ComparedSide): UntestedPair {
+function measuredDifference(of: ComparedSide, against: ComparedSide): UnjudgedDifference {
   const [a, b] = [of.confirmed, against.confirmed];
   const untested = {
     of: of.name,
@@ -239,7 +245,7 @@ function mixedSettings({ name, runs }: RunGroup, by: readonly string[] | undefin
 }
 
 function runCautions({ name, runs }: RunGroup): readonly string[] {
-  const countText = (what: string, own: readonly ComparedRun[]) => {
+  const countCaution = (what: string, own: readonly ComparedRun[]) => {
     const ends = [...new Set(own.map(({ ended }) => ended))].join('; ');
     return own.length === 0
       ? []
@@ -247,19 +253,19 @@ function runCautions({ name, runs }: RunGroup): readonly string[] {
   };
   const versions = [...new Set(runs.map(({ manifest }) => manifest.versions.policyloop))];
   return [
-    ...countText(
+    ...countCaution(
       'failed; a run without a confirmed return gets the lowest of this environment',
       runs.filter(({ imputedReturn }) => typeof imputedReturn === 'number'),
     ),
-    ...countText(
+    ...countCaution(
       'ended before the last iteration, so budgets differ',
       runs.filter(({ stoppedEarly }) => stoppedEarly),
     ),
-    ...countText(
+    ...countCaution(
       'unfinished; the best so far covers only the evaluations so far',
       runs.filter(({ failed, status }) => status !== 'completed' && !failed),
     ),
-    ...countText(
+    ...countCaution(
       'without a confirmed return, left out of the mean',
       runs.filter(({ confirmed, imputedReturn }) => confirmed === null && typeof imputedReturn !== 'number'),
     ),

@@ -14,11 +14,11 @@ import { fileContext } from '../../web/study.js';
 import { type ConfiguredRun, readComparedRuns } from './compared-runs.js';
 import { worstReturn } from './failures.js';
 import { comparisonPage } from './page.js';
-import { compareGroups, type LeftOut } from './run-comparison.js';
+import { compareGroups, type OmittedRun } from './run-comparison.js';
 import { environmentKeyOf, groupRuns, runIdentity } from './run-groups.js';
 import { comparisonTables, formatComparison } from './table.js';
 
-export interface CompareRequest {
+export interface ComparisonRequest {
   readonly runs: readonly string[];
   readonly runsDir: string;
   readonly by: readonly string[] | undefined;
@@ -32,7 +32,7 @@ export interface CompareRequest {
 
 /** Compares runs and writes the requested files. Returns the text to print: tables or JSON. */
 export function compareRuns(
-  request: CompareRequest,
+  request: ComparisonRequest,
   { columns, cwd }: Pick<CommandContext, 'columns' | 'cwd'>,
 ): string {
   const { format, html, json, runs, runsDir } = request;
@@ -53,47 +53,47 @@ export function compareRuns(
 /** Groups runs and compares the groups. @throws UserError if no run can be compared */
 export function comparisonOf(
   paths: readonly string[],
-  { against, by, target, unfinished }: Pick<CompareRequest, 'against' | 'by' | 'target' | 'unfinished'>,
+  { against, by, target, unfinished }: Pick<ComparisonRequest, 'against' | 'by' | 'target' | 'unfinished'>,
   cwd: string,
 ) {
-  const named = (path: string) => shownPath(path, cwd);
+  const nameOf = (path: string) => shownPath(path, cwd);
   const results = readComparedRuns(paths);
-  const { kept, leftOut: unfit } = selectUsable(results.runs, unfinished, named);
+  const { kept, leftOut: unfit } = selectUsable(results.runs, unfinished, nameOf);
   const leftOut = [
-    ...results.unreadable.map(({ path, message }) => ({ run: named(path), reason: message })),
+    ...results.unreadable.map(({ path, message }) => ({ run: nameOf(path), reason: message })),
     ...unfit,
   ];
   if (kept.length === 0) throw noRunsLeftError(leftOut, results.runs.length === 0);
   const tasks = groupRuns(kept, by);
-  return { tasks, comparison: compareGroups(tasks, { against, by, target, leftOut, named }) };
+  return { tasks, comparison: compareGroups(tasks, { against, by, target, leftOut, nameOf }) };
 }
 
 /** Keeps one run per config and seed, because copies aren't independent, and unfinished runs only if `unfinished`. */
 export function selectUsable<T extends ConfiguredRun>(
   runs: readonly T[],
   unfinished: boolean,
-  named: (path: string) => string,
-): { readonly kept: readonly T[]; readonly leftOut: readonly LeftOut[] } {
+  nameOf: (path: string) => string,
+): { readonly kept: readonly T[]; readonly leftOut: readonly OmittedRun[] } {
   const keptRuns = new Map<string, T>();
-  const leftOut: LeftOut[] = [];
+  const leftOut: OmittedRun[] = [];
   for (const run of runs) {
     const { failed, manifest, path, status } = run;
     if (status !== 'completed' && !failed && !unfinished) {
       leftOut.push({
-        run: named(path),
+        run: nameOf(path),
         reason: `${headlineOf({ ...manifest, status })} after ${plural(manifest.iterations.done, 'iteration')}`,
       });
       continue;
     }
     const keptRun = keptRuns.get(runIdentity(run));
     if (keptRun === undefined) keptRuns.set(runIdentity(run), run);
-    else leftOut.push({ run: named(path), reason: `same config and seed as ${named(keptRun.path)}` });
+    else leftOut.push({ run: nameOf(path), reason: `same config and seed as ${nameOf(keptRun.path)}` });
   }
-  return { kept: countFailures([...keptRuns.values()]), leftOut };
+  return { kept: imputeFailures([...keptRuns.values()]), leftOut };
 }
 
 /** Gives failed runs without a confirmed return the lowest confirmed return of their environment. */
-function countFailures<T extends ConfiguredRun>(runs: readonly T[]): readonly T[] {
+function imputeFailures<T extends ConfiguredRun>(runs: readonly T[]): readonly T[] {
   return [...groupBy(runs, environmentKeyOf).values()].flatMap((own) => {
     const imputedReturn = worstReturn(own.map(({ confirmed }) => confirmed?.mean ?? null));
     return own.map((run) => (run.failed && run.confirmed === null ? { ...run, imputedReturn } : run));
@@ -101,7 +101,7 @@ function countFailures<T extends ConfiguredRun>(runs: readonly T[]): readonly T[
 }
 
 /** Returns the error for a comparison without runs. @param areUnreadable true if none of the runs could be read */
-export function noRunsLeftError(leftOut: readonly LeftOut[], areUnreadable: boolean): UserError {
+export function noRunsLeftError(leftOut: readonly OmittedRun[], areUnreadable: boolean): UserError {
   if (leftOut.length === 0) return new UserError({ field: 'runs', message: 'there are no runs to compare' });
   const first = leftOut.slice(0, 5).map(({ run, reason }) => `${run}: ${reason}`);
   return new UserError({

@@ -90,7 +90,7 @@ export function readComparedRun(run: ConfiguredRun): ComparedRun {
   const budget = evaluationBudget(config, warmup);
   const length =
     status === 'completed' ? budget : evaluationBudget({ ...config, iterations: done }, warmupCount);
-  const spent = spentAfter(entries, warmupCount, { ...config, iterations: done });
+  const spent = spentByIteration(entries, warmupCount, { ...config, iterations: done });
   return {
     ...run,
     evaluations: entries.length,
@@ -102,7 +102,7 @@ export function readComparedRun(run: ConfiguredRun): ComparedRun {
 }
 
 /** Counts evaluations up to each iteration, with rejected candidates unless `limits.evaluations` sets the budget. */
-function spentAfter(
+function spentByIteration(
   entries: readonly BufferEntry[],
   warmup: number,
   config: Parameters<typeof plannedEvaluations>[0] & Pick<Config, 'limits'>,
@@ -152,7 +152,7 @@ export const commonRange = (runs: readonly Pick<ComparedRun, 'range'>[]): Interv
 ];
 
 /** Returns the model's name without the `baseline/` prefix. */
-export const shortModel = (id: string): string => id.replace(/^baseline\//, '');
+export const shortModelName = (id: string): string => id.replace(/^baseline\//, '');
 
 /** Shortens an absolute path to its last part; returns other values unchanged. */
 export const shortPath = (value: string): string => (isAbsolute(value) ? basename(value) : value);

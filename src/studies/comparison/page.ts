@@ -19,7 +19,7 @@ import {
 import { type ComparedRun, commonRange, shortPath } from './compared-runs.js';
 import type { RunComparison, TaskComparison } from './run-comparison.js';
 import { type RunGroup, settingOf, settingsOf, type TaskGroups } from './run-groups.js';
-import { confirmedColumns, differenceColumns, effortColumns, groupColumn, groupsOf } from './table.js';
+import { confirmedColumns, differenceColumns, effortColumns, groupColumn, groupRows } from './table.js';
 import { conclusionOf, glossary, verdictRule } from './words.js';
 
 /** Maximum number of points drawn per learning curve. */
@@ -79,7 +79,7 @@ function taskSection(task: TaskComparison, groups: readonly RunGroup[], shown: V
   if (shown.isByRun)
     return html`${curves}<p class="note">Single runs differ by chance. To test differences, compare groups of runs with different seeds.</p>`;
   return html`${curves}
-${pageTable(groupsOf(task), [groupColumn, ...confirmedColumns, ...effortColumns(task)])}
+${pageTable(groupRows(task), [groupColumn, ...confirmedColumns, ...effortColumns(task)])}
 <p class="note">The mean of the best so far covers the first ${plural(task.horizon, 'evaluation')}; a complete run that ended early keeps its last value.</p>
 ${task.differences.length > 0 && html`<h3>Differences in confirmed return</h3>${pageTable(task.differences, differenceColumns)}${task.pairings.map((text) => html`<p class="note">${text}.</p>`)}`}
 ${warningList(task.cautions.map((text) => `${text}.`))}`;

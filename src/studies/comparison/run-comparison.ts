@@ -2,9 +2,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { version } from '../../base/package.js';
 import type { TargetConfig } from '../../config/config.js';
-import { type Interval, percentile95 } from '../../statistics/bootstrap.js';
+import { type Interval, percentileInterval95 } from '../../statistics/bootstrap.js';
 import { largest, mean, median, smallest } from '../../statistics/descriptive.js';
-import { type Summary, summarize } from '../../statistics/paired.js';
+import { type SampleSummary, summarize } from '../../statistics/paired.js';
 import {
   cautions,
   confirmedBySeed,
@@ -60,7 +60,7 @@ export function medianTime(
   return null;
 }
 
-interface ConfirmedSummary extends Summary {
+interface ConfirmedSummary extends SampleSummary {
   readonly median: number;
   readonly medianInterval: Interval | null;
 }
@@ -100,7 +100,7 @@ export interface GroupFigures {
    * Mean of the learning curve (the best observed return so far) over the first `horizon` evaluations. It is biased
    * upwards, because the best of noisy returns is too high, and isn't the return of any policy.
    */
-  readonly area: Summary | null;
+  readonly area: SampleSummary | null;
   readonly target: TargetFigures | null;
   /** Mean number of tokens per run, prompt plus completion. */
   readonly tokens: number;
@@ -121,7 +121,7 @@ export interface TaskComparison {
 }
 
 /** A requested run that was left out of the comparison. */
-export interface LeftOut {
+export interface OmittedRun {
   readonly run: string;
   readonly reason: string;
 }
@@ -136,12 +136,12 @@ export interface RunComparison {
   /** Number of differences that share Holm's correction. */
   readonly tested: number;
   readonly tasks: readonly TaskComparison[];
-  readonly leftOut: readonly LeftOut[];
+  readonly leftOut: readonly OmittedRun[];
 }
 
 /**
  * @param target mean return that runs must reach; if undefined, the target that all configs of a group share
- * @param named formats a run's path for display
+ * @param nameOf formats a run's path for display
  */
 export function compareGroups(
   tasks: readonly TaskGroups[],
@@ -149,8 +149,8 @@ export function compareGroups(
     readonly against?: string | undefined;
     readonly by: readonly string[] | undefined;
     readonly target: number | undefined;
-    readonly leftOut: readonly LeftOut[];
-    readonly named: (path: string) => string;
+    readonly leftOut: readonly OmittedRun[];
+    readonly nameOf: (path: string) => string;
   },
 ): RunComparison {
   const differences = differencesOf(tasks, facts.against);
@@ -167,7 +167,7 @@ export function compareGroups(
         name,
         environment,
         horizon,
-        groups: groups.map((group) => figuresOf(group, horizon, facts.target, facts.named)),
+        groups: groups.map((group) => figuresOf(group, horizon, facts.target, facts.nameOf)),
         differences: differences[i]!,
         pairings: pairings(groups, differences[i]!),
         cautions: cautions(task, facts.by),
@@ -181,7 +181,7 @@ function figuresOf(
   group: RunGroup,
   horizon: number,
   target: number | undefined,
-  named: (path: string) => string,
+  nameOf: (path: string) => string,
 ): GroupFigures {
   const { name, runs } = group;
   const confirmed = [...confirmedBySeed(runs).values()];
@@ -191,7 +191,7 @@ function figuresOf(
   return {
     name,
     runs: runs.map((run, i) => ({
-      run: named(run.path),
+      run: nameOf(run.path),
       seed: run.manifest.seed,
       status: run.status,
       ended: run.ended,
@@ -219,7 +219,7 @@ function confirmedSummary(values: readonly number[], range: Interval): Confirmed
   return {
     ...summary,
     median: median(values),
-    medianInterval: percentile95(values, 'median'),
+    medianInterval: percentileInterval95(values, 'median'),
   };
 }
 

@@ -5,7 +5,7 @@ import { groupBy } from '../../base/grouped.js';
 import { isMapping } from '../../base/settings/schema.js';
 import { isBaselineName } from '../../config/baselines.js';
 import type { Config } from '../../config/config.js';
-import { type ComparedRun, type ConfiguredRun, shortModel, shortPath } from './compared-runs.js';
+import { type ComparedRun, type ConfiguredRun, shortModelName, shortPath } from './compared-runs.js';
 
 /** Runs that differ only in the seed and settings that don't affect results; with `by`, runs with its keys equal. */
 export interface RunGroup<T = ComparedRun> {
@@ -51,7 +51,7 @@ const keyPriority = [
 /** Keys that group names omit, because their values are clear without them. */
 const bareKeys: ReadonlySet<string> = new Set(['model', 'prompts.set', 'name']);
 
-type Configured = Pick<ConfiguredRun, 'config' | 'manifest'>;
+type GroupedRun = Pick<ConfiguredRun, 'config' | 'manifest'>;
 
 /** Caches the value derived from each run. */
 export function cacheByRun<T extends object, V>(derive: (run: T) => V): (run: T) => V {
@@ -66,8 +66,8 @@ export function cacheByRun<T extends object, V>(derive: (run: T) => V): (run: T)
 /** The settings by which a run can be grouped. */
 export const settingsOf = cacheByRun(readSettings);
 
-function readSettings({ config, manifest }: Configured): Settings {
-  const settings = new Map<string, string>([['model', shortModel(manifest.model)]]);
+function readSettings({ config, manifest }: GroupedRun): Settings {
+  const settings = new Map<string, string>([['model', shortModelName(manifest.model)]]);
   for (const [key, value] of flatten(config, '')) settings.set(key, value);
   if (isBaselineName(config.model.provider)) {
     // Baselines don't read prompts.
@@ -91,7 +91,7 @@ function flatten(value: unknown, key: string): readonly (readonly [string, strin
 
 /** The settings that define an experiment. */
 export const materialSettings = cacheByRun(
-  (run: Configured): Settings => new Map([...settingsOf(run)].filter(([key]) => !immaterialKey.test(key))),
+  (run: GroupedRun): Settings => new Map([...settingsOf(run)].filter(([key]) => !immaterialKey.test(key))),
 );
 
 const unset = '–';
@@ -149,13 +149,13 @@ export function groupRuns<T extends ConfiguredRun>(
 }
 
 /** Returns a string that is equal for runs of the same environment with the same options. */
-export const environmentKeyOf = ({ config }: Configured): string => environmentKey(config);
+export const environmentKeyOf = ({ config }: GroupedRun): string => environmentKey(config);
 
 /** Returns a string that is equal for runs of the same experiment and seed, which count as one observation. */
-export const runIdentity = (run: Configured): string =>
+export const runIdentity = (run: GroupedRun): string =>
   `${environmentKey(run.config)} ${materialKey(run)} ${run.manifest.seed}`;
 
-const materialKey = (run: Configured) => canonicalText(Object.fromEntries(materialSettings(run)));
+const materialKey = (run: GroupedRun) => canonicalText(Object.fromEntries(materialSettings(run)));
 
 const environmentKey = ({ environment: { id, options } }: Config) => `${id} ${canonicalText(options)}`;
 

@@ -33,14 +33,14 @@ import {
   verdictRule,
 } from './words.js';
 
-type TaskGroup = GroupFigures & { readonly task: TaskComparison };
+type GroupRow = GroupFigures & { readonly task: TaskComparison };
 
-export const groupsOf = (task: TaskComparison): readonly TaskGroup[] =>
+export const groupRows = (task: TaskComparison): readonly GroupRow[] =>
   task.groups.map((group) => ({ ...group, task }));
 
-export const groupColumn: Column<TaskGroup> = text('group', ({ name }) => name, { name: 'group' });
+export const groupColumn: Column<GroupRow> = text('group', ({ name }) => name, { name: 'group' });
 
-export const confirmedColumns: readonly Column<TaskGroup>[] = [
+export const confirmedColumns: readonly Column<GroupRow>[] = [
   number('runs', ({ runs }) => runs.length, { name: 'runs' }),
   csvColumn('seeds', ({ seeds }) => seeds.join(' ')),
   estimate('confirmed', ({ confirmed: c }) => c && { value: c.mean, interval: c.meanInterval }, {
@@ -55,7 +55,7 @@ export const confirmedColumns: readonly Column<TaskGroup>[] = [
 ];
 
 /** Returns the columns for effort. In CSV, all tasks have the same columns; other tables omit those without values. */
-export function effortColumns({ groups }: Pick<TaskComparison, 'groups'>): readonly Column<TaskGroup>[] {
+export function effortColumns({ groups }: Pick<TaskComparison, 'groups'>): readonly Column<GroupRow>[] {
   const hasTarget = groups.some(({ target }) => target !== null);
   const hasTokens = groups.some(({ tokens }) => tokens > 0);
   return [
@@ -102,8 +102,8 @@ export function comparisonTables(comparison: RunComparison, width?: number): str
   const { leftOut, tasks, tested } = comparison;
   const blocks = tasks.flatMap((task) => [
     `${styleText('bold', task.name)}  ${styleText('dim', `best so far: over the first ${plural(task.horizon, 'evaluation')}`)}`,
-    terminalTable(groupsOf(task), [groupColumn, ...confirmedColumns], width),
-    terminalTable(groupsOf(task), [groupColumn, ...effortColumns(task)], width),
+    terminalTable(groupRows(task), [groupColumn, ...confirmedColumns], width),
+    terminalTable(groupRows(task), [groupColumn, ...effortColumns(task)], width),
     ...(task.differences.length === 0 ? [] : [terminalTable(task.differences, differenceColumns, width)]),
     ...task.pairings,
     ...task.cautions.map((text) => `${styleText('yellow', 'note')} ${text}`),
@@ -135,7 +135,7 @@ export function leftOutText(leftOut: RunComparison['leftOut']): readonly string[
 /** Formats the groups of each task, and (except in CSV) their differences, for a paper or a spreadsheet. */
 export function formatComparison(format: keyof typeof tableFormats, comparison: RunComparison): string {
   if (format === 'csv')
-    return csvTable(comparison.tasks.flatMap(groupsOf), [
+    return csvTable(comparison.tasks.flatMap(groupRows), [
       csvColumn('environment', ({ task }) => task.environment.id),
       csvColumn('options', ({ task }) => JSON.stringify(task.environment.options)),
       groupColumn,
@@ -147,7 +147,7 @@ export function formatComparison(format: keyof typeof tableFormats, comparison: 
   return comparison.tasks
     .flatMap((task) => [
       `${format === 'latex' ? '%' : '###'} ${task.name}`,
-      table(groupsOf(task), [groupColumn, ...confirmedColumns]),
+      table(groupRows(task), [groupColumn, ...confirmedColumns]),
       ...(task.differences.length === 0 ? [] : [table(task.differences, differenceColumns)]),
     ])
     .join('\n\n');

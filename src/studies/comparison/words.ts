@@ -16,7 +16,7 @@ import type { TargetFigures, TaskComparison } from './run-comparison.js';
 /** Minimum number of pairs, or of runs in each group, for a verdict without a warning about small samples. */
 export const enoughRuns = 10;
 
-type Counted = Pick<GroupDifference, 'counts' | 'test'>;
+type TestCounts = Pick<GroupDifference, 'counts' | 'test'>;
 
 /** Formats a verdict as a cell of a table. @param found has no `test` if it counts neither pairs nor runs */
 export const verdictCell = (
@@ -39,10 +39,10 @@ const verdictChips: Readonly<Record<GroupDifference['verdict'], string>> = {
 };
 
 /** Examples: `10 pairs`, `10 and 8 runs`. */
-export const countText = ({ counts, test }: Counted): string =>
+export const countText = ({ counts, test }: TestCounts): string =>
   test === 'paired' ? plural(counts[0]!, 'pair') : `${counts.join(' and ')} runs`;
 
-function conclusion(found: GroupDifference): string {
+function differenceText(found: GroupDifference): string {
   const { of, against, difference, reason, verdict } = found;
   if (verdict === 'not-comparable') return `There is no verdict on ${of} and ${against}: ${reason}.`;
   if (difference === null)
@@ -55,7 +55,7 @@ export function conclusionOf(
   tasks: readonly Pick<TaskComparison, 'name' | 'differences'>[],
 ): string | undefined {
   const items = tasks.flatMap(({ name, differences }) => differences.map((found) => ({ task: name, found })));
-  if (items.length < 2) return items[0] && conclusion(items[0].found);
+  if (items.length < 2) return items[0] && differenceText(items[0].found);
   const countOf = (verdict: GroupDifference['verdict']) =>
     items.filter(({ found }) => found.verdict === verdict).length;
   const evidentTexts = items.flatMap(({ task, found: { of, against, verdict } }) => {
@@ -84,7 +84,7 @@ const maxListed = 8;
  */
 export function verdictSentence(
   found: Pick<GroupDifference, 'of' | 'against' | 'interval' | 'adjusted'> &
-    Counted & { readonly difference: number; readonly verdict: Verdict },
+    TestCounts & { readonly difference: number; readonly verdict: Verdict },
   quantity: string,
 ): string {
   const { of, against, adjusted, counts, interval, test, verdict } = found;

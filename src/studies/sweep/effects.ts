@@ -1,7 +1,12 @@
 /** The effects of a sweep's keys on the confirmed return. */
 import type { Interval } from '../../statistics/bootstrap.js';
 import { mean, sum } from '../../statistics/descriptive.js';
-import { comparePairs, type PairedDifference, type Summary, summarize } from '../../statistics/paired.js';
+import {
+  comparePairs,
+  type PairedDifference,
+  type SampleSummary,
+  summarize,
+} from '../../statistics/paired.js';
 import { type GroupDifference, judgeDifferences, withholdVerdict } from '../comparison/comparability.js';
 import { failureCaution } from '../comparison/failures.js';
 import type { SettingFigures } from './ranking.js';
@@ -11,7 +16,7 @@ interface LevelMean {
   readonly key: string;
   readonly value: string;
   /** The mean over settings, summarised over seeds. */
-  readonly confirmed: Summary;
+  readonly confirmed: SampleSummary;
 }
 
 /** The effect of a key's value compared with its first value. */

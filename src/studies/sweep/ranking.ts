@@ -3,7 +3,7 @@
 import { formatInterval, formatReturn, formatSigned, plural } from '../../base/text/numbers.js';
 import type { UsageTotals } from '../../runs/calls.js';
 import { minIfTied } from '../../statistics/bootstrap.js';
-import { comparePairs, type Summary } from '../../statistics/paired.js';
+import { comparePairs, type SampleSummary } from '../../statistics/paired.js';
 import { minForVerdict, withVerdicts } from '../../statistics/tests.js';
 import { failureCaution } from '../comparison/failures.js';
 import { pText } from '../comparison/words.js';
@@ -17,24 +17,24 @@ export interface SettingFigures extends Omit<SweepSetting, 'config'> {
   readonly failed: number;
   /** Confirmed returns in the order of the seeds; a failed run gets the environment's lowest; null if unknown. */
   readonly returns: readonly (number | null)[];
-  readonly confirmed: Summary | null;
+  readonly confirmed: SampleSummary | null;
   /** Mean of the runs' highest observed returns; biased upwards, because each is the maximum of noisy means. */
   readonly observed: number | null;
   readonly usage: UsageTotals;
 }
 
 /** Sorts settings by their number of complete seeds, then by their mean confirmed return, both descending. */
-export function rank(settings: readonly SettingFigures[]): readonly SettingFigures[] {
+export function rankSettings(settings: readonly SettingFigures[]): readonly SettingFigures[] {
   const count = ({ confirmed }: SettingFigures) => confirmed?.count ?? 0;
-  const height = ({ confirmed }: SettingFigures) => confirmed?.mean ?? Number.NEGATIVE_INFINITY;
-  return settings.toSorted((a, b) => count(b) - count(a) || height(b) - height(a));
+  const meanReturn = ({ confirmed }: SettingFigures) => confirmed?.mean ?? Number.NEGATIVE_INFINITY;
+  return settings.toSorted((a, b) => count(b) - count(a) || meanReturn(b) - meanReturn(a));
 }
 
 /** Says which setting is best and whether its lead is significant; undefined if no run is complete. */
 export function bestSentence(
   settings: readonly SettingFigures[],
 ): { readonly text: string; readonly mark: 'higher' | 'too-few' | '' } | undefined {
-  const [best, ...others] = rank(settings).filter(({ confirmed }) => confirmed !== null);
+  const [best, ...others] = rankSettings(settings).filter(({ confirmed }) => confirmed !== null);
   if (best === undefined) return undefined;
   const { count, mean } = best.confirmed!;
   if (settings.length === 1)

@@ -32,7 +32,7 @@ export interface SweptKey {
 }
 
 /** A sweep before its configs are loaded. */
-export interface SweepKeys {
+export interface ParsedSweep {
   readonly keys: readonly SweptKey[];
   /** Seeds of every setting; undefined if only the config's `seed` is used. */
   readonly seeds: readonly number[] | undefined;
@@ -43,7 +43,7 @@ export interface SweepKeys {
  * Combines the keys varied by the file's `sweep` section and by `key=value`; the latter takes precedence.
  * @throws UserError for keys that can't be swept, and for invalid lists
  */
-export function parseSweep(section: SweepConfig | undefined, texts: readonly string[]): SweepKeys {
+export function parseSweep(section: SweepConfig | undefined, texts: readonly string[]): ParsedSweep {
   const sectionTexts = Object.entries(section?.keys ?? {}).map(([key, value]) => `${key}=${sourceOf(value)}`);
   // If a key is repeated, the last value wins, as in `run`.
   const textByKey = new Map([...sectionTexts, ...texts].map((text) => [keyOf(text), text]));
@@ -182,15 +182,15 @@ export function overridesOf({ values }: Setting, fixedOverrides: readonly string
 function nameOf(values: Setting['values']): string {
   const keys = Object.keys(values);
   if (keys.length === 0) return 'config';
-  const short = (key: string) => key.slice(key.lastIndexOf('.') + 1);
-  const isUnique = (key: string) => keys.filter((other) => short(other) === short(key)).length === 1;
+  const shortKey = (key: string) => key.slice(key.lastIndexOf('.') + 1);
+  const isUnique = (key: string) => keys.filter((other) => shortKey(other) === shortKey(key)).length === 1;
   const parts = Object.entries(values).map(
-    ([key, source]) => `${isUnique(key) ? short(key) : key}-${source}`,
+    ([key, source]) => `${isUnique(key) ? shortKey(key) : key}-${source}`,
   );
   const name = plainName(parts.join('_'), 'setting');
   // A value that looks like the next key would make two settings indistinguishable.
   const isPlain = (source: string) =>
-    /^[\w.-]+$/.test(source) && !keys.some((key) => source.includes(`_${short(key)}-`));
+    /^[\w.-]+$/.test(source) && !keys.some((key) => source.includes(`_${shortKey(key)}-`));
   const isWhole = name.length <= maxNameLength && Object.values(values).every(isPlain);
   if (isWhole) return name;
   const hash = createHash('sha256').update(JSON.stringify(values)).digest('hex').slice(0, 8);

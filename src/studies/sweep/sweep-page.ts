@@ -16,7 +16,7 @@ import {
   writtenByNote,
 } from '../../web/study.js';
 import { differenceColumns } from '../comparison/table.js';
-import { bestSentence, rank, type SettingFigures } from './ranking.js';
+import { bestSentence, rankSettings, type SettingFigures } from './ranking.js';
 import { settingName, shownValue } from './settings.js';
 import type { SweepResult, SweptTask } from './sweep-result.js';
 import {
@@ -25,9 +25,9 @@ import {
   effectColumns,
   keyColumns,
   optimismNote,
-  ruleOf,
   seedsText,
   settingColumns,
+  verdictRuleFor,
 } from './sweep-tables.js';
 
 export function sweepPage(result: SweepResult, shown: PageContext): Page {
@@ -64,7 +64,9 @@ ${taskViews(result, ({ baselines }) => pageTable(baselines, differenceColumns, {
       [
         'settings',
         'Settings',
-        taskViews(result, ({ settings: own }) => pageTable(rank(own), settingColumns(own), { tall: true })),
+        taskViews(result, ({ settings: own }) =>
+          pageTable(rankSettings(own), settingColumns(own), { tall: true }),
+        ),
       ],
       ['runs', 'Runs', taskViews(result, (task) => runTable(task, seeds, shown))],
       ['failures', 'Failures', failureList(failures)],
@@ -94,7 +96,7 @@ const maxRanked = 12;
 function taskResult({ settings }: SweptTask, seeds: readonly number[]): Content {
   const best = bestSentence(settings);
   if (best === undefined) return html`<p class="empty">No run is complete yet.</p>`;
-  const rows = rank(settings).filter(({ confirmed }) => confirmed !== null);
+  const rows = rankSettings(settings).filter(({ confirmed }) => confirmed !== null);
   const moreCount = rows.length - maxRanked;
   return html`${verdictBox(best.text, best.mark)}
 ${pageTable(rows.slice(0, maxRanked), [
@@ -188,7 +190,7 @@ const readingNotes = (result: SweepResult): readonly string[] => [
       ]
     : []),
   ...new Set([
-    ...result.tasks.flatMap(({ effects }) => ruleOf(effects?.main ?? [])),
-    ...ruleOf(allBaselines(result)),
+    ...result.tasks.flatMap(({ effects }) => verdictRuleFor(effects?.main ?? [])),
+    ...verdictRuleFor(allBaselines(result)),
   ]),
 ];

@@ -10,7 +10,7 @@ import {
   hashOf,
   type Plan,
   type PlanArguments,
-  type PlanPlace,
+  type PlanStore,
   rejectDirectory,
   requireConfirmation,
 } from '../plan.js';
@@ -60,7 +60,7 @@ export function loadPlannedSweep(
     for (const baseline of comparedWith) baselines.set(baseline.name, baseline);
     return { ...own, comparedWith: comparedWith.map(({ name }) => name) };
   });
-  for (const note of sameSettings(settings)) notes.add(note);
+  for (const note of duplicateNotes(settings)) notes.add(note);
   return {
     name: plainName(basename(loadedFile, extname(loadedFile)), 'config'),
     section,
@@ -83,7 +83,7 @@ function explainDrawn<T>(keys: readonly SweptKey[], load: () => T): T {
 }
 
 /** Reports settings that are the same experiment, e.g. because a value is the default or is ignored by a baseline. */
-function sameSettings(settings: readonly SweepSetting[]): readonly string[] {
+function duplicateNotes(settings: readonly SweepSetting[]): readonly string[] {
   const firstByConfig = new Map<string, SweepSetting>();
   return settings.flatMap((setting) => {
     const { config, name } = setting;
@@ -131,11 +131,11 @@ const hashesOf = (settings: readonly SweepSetting[]): SettingHashes =>
   );
 
 /** Returns the directory of a sweep. The same command finds it again, and later commands can add settings to it. */
-export function sweepPlace(
+export function sweepStore(
   { section: { limits }, name, settings }: Sweep,
   { out, runsDir }: Pick<PlanArguments, 'out' | 'runsDir'>,
   cwd: string,
-): PlanPlace {
+): PlanStore {
   const hashes = hashesOf(settings);
   const directory = resolve(cwd, out ?? join(runsDir, `sweep-${name}-${hashOf(hashes).slice(0, 10)}`));
   const record = (written: unknown) => {

@@ -16,7 +16,7 @@ import { commonRange } from '../comparison/compared-runs.js';
 import { hasFailed, worstReturn } from '../comparison/failures.js';
 import { baselineDifferences } from './baselines.js';
 import { type Effects, effectsOf } from './effects.js';
-import { rank, type SettingFigures } from './ranking.js';
+import { rankSettings, type SettingFigures } from './ranking.js';
 import type { SweepSetting } from './settings.js';
 import type { Sweep } from './sweep-plan.js';
 
@@ -52,10 +52,10 @@ export interface SweepResult {
 }
 
 /** Returns the current state of a run; undefined if it hasn't started, or if its manifest is damaged. */
-type ReadRun = (setting: SweepSetting, seed: number) => RunSummary | undefined;
+type RunReader = (setting: SweepSetting, seed: number) => RunSummary | undefined;
 
 /** Returns a function that reads the runs of the sweep in `directory` and caches complete ones. */
-export function sweepReader(directory: string): ReadRun {
+export function sweepReader(directory: string): RunReader {
   const completeRuns = new Map<string, RunSummary>();
   return ({ name }, seed) => {
     const path = join(directory, name, `seed-${seed}`);
@@ -77,7 +77,7 @@ export function sweepResult(
   { section, keys, name, seeds, settings }: Sweep,
   failures: SweepResult['failures'],
   now: Date,
-  read: ReadRun,
+  read: RunReader,
 ): SweepResult {
   const groups = settings.map((setting) => ({ setting, runs: seeds.map((seed) => read(setting, seed)) }));
   const runs = groups.flatMap((one) => one.runs);
@@ -107,7 +107,7 @@ export function sweepResult(
         environment,
         settings: own,
         // A high mean over few seeds may be luck, so settings with more seeds rank first.
-        best: rank(own).find(({ confirmed }) => confirmed !== null)?.name ?? null,
+        best: rankSettings(own).find(({ confirmed }) => confirmed !== null)?.name ?? null,
         // Settings drawn at random hardly ever repeat the values of a key.
         effects: section.method === 'random' ? null : effectsOf(keys, sweptSettings, range),
         baselines: differences[i]!,

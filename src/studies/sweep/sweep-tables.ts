@@ -8,7 +8,7 @@ import { minForVerdict } from '../../statistics/tests.js';
 import { differenceColumns } from '../comparison/table.js';
 import { conclusionOf, pText, verdictCell, verdictRule } from '../comparison/words.js';
 import type { Effect, Effects } from './effects.js';
-import { bestSentence, rank, type SettingFigures } from './ranking.js';
+import { bestSentence, rankSettings, type SettingFigures } from './ranking.js';
 import { shownValue } from './settings.js';
 import type { SweepResult, SweptTask } from './sweep-result.js';
 
@@ -47,7 +47,7 @@ export function settingColumns(settings: readonly SettingFigures[]): readonly Co
 }
 
 /** Returns the rule for the verdicts on these differences; empty if none was tested. */
-export const ruleOf = (differences: readonly { readonly p: number | null }[]): readonly string[] =>
+export const verdictRuleFor = (differences: readonly { readonly p: number | null }[]): readonly string[] =>
   verdictRule(differences.filter(({ p }) => p !== null).length);
 
 export const allBaselines = ({ tasks }: SweepResult) => tasks.flatMap(({ baselines }) => baselines);
@@ -72,7 +72,7 @@ export function sweepText(result: SweepResult, width?: number): string {
   const { tasks } = result;
   const blocks = tasks.flatMap((task) => [
     ...(tasks.length > 1 ? [styleText('bold', task.environment)] : []),
-    ...taskOnTerminal(task, width),
+    ...taskBlocks(task, width),
   ]);
   const conclusion = baselinesText(result);
   if (conclusion !== undefined)
@@ -81,14 +81,14 @@ export function sweepText(result: SweepResult, width?: number): string {
       ...tasks.flatMap(({ baselines }) =>
         baselines.length > 0 ? [terminalTable(baselines, differenceColumns, width)] : [],
       ),
-      ...ruleOf(allBaselines(result)).map((rule) => styleText('dim', rule)),
+      ...verdictRuleFor(allBaselines(result)).map((rule) => styleText('dim', rule)),
       conclusion,
     ]);
   return blocks.join('\n\n');
 }
 
-function taskOnTerminal({ effects, settings }: SweptTask, width: number | undefined): readonly string[] {
-  const rows = rank(settings);
+function taskBlocks({ effects, settings }: SweptTask, width: number | undefined): readonly string[] {
+  const rows = rankSettings(settings);
   const hiddenCount = rows.length - maxShown;
   const blocks = [terminalTable(rows.slice(0, maxShown), settingColumns(settings), width)];
   if (hiddenCount > 0) blocks.push(`… and ${plural(hiddenCount, 'more setting')} on the page`);
@@ -97,7 +97,7 @@ function taskOnTerminal({ effects, settings }: SweptTask, width: number | undefi
       styleText('bold', 'Effects'),
       seedsText(effects),
       terminalTable(effects.main, effectColumns, width),
-      ...ruleOf(effects.main).map((rule) => styleText('dim', rule)),
+      ...verdictRuleFor(effects.main).map((rule) => styleText('dim', rule)),
     ]);
   const best = bestSentence(settings);
   if (best !== undefined && settings.length > 1)

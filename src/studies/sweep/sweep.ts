@@ -15,7 +15,7 @@ import { checkConfig, commandOf, type PlanArguments, resultFiles } from '../plan
 import { type PlanOutcome, runPlan } from '../schedule.js';
 import { dryRunSweep } from './sweep-dry-run.js';
 import { sweepPage } from './sweep-page.js';
-import { loadPlannedSweep, sweepPlace, sweepPlan } from './sweep-plan.js';
+import { loadPlannedSweep, sweepPlan, sweepStore } from './sweep-plan.js';
 import { type SweepResult, sweepReader, sweepResult } from './sweep-result.js';
 import { sweepText } from './sweep-tables.js';
 
@@ -43,17 +43,17 @@ export async function runSweep(args: SweepArguments, context: CommandContext): P
   for (const { name, config } of sweep.settings) await checkConfig(config, context.env, `setting ${name}`);
   const cluster = args.slurm === true ? loadSlurm({ file, overrides, cwd }) : undefined;
   if (args.dryRun === true) return dryRunSweep(sweep, args.json, context);
-  const place = sweepPlace(sweep, args, cwd);
+  const place = sweepStore(sweep, args, cwd);
   const { directory } = place;
   const read = sweepReader(directory);
   return runPlan(sweepPlan(sweep), place, { ...args, cluster }, context, {
-    write: (failures) => write(sweepResult(sweep, failures, context.now(), read), directory),
+    write: (failures) => writeSweep(sweepResult(sweep, failures, context.now(), read), directory),
     print: (result, outcome) => printSweep(result, outcome, directory, args, context),
     page: runFiles.report,
   });
 }
 
-function write(result: SweepResult, directory: string): SweepResult {
+function writeSweep(result: SweepResult, directory: string): SweepResult {
   replaceFile(join(directory, resultFiles.sweep), `${JSON.stringify(result, null, 2)}\n`);
   replaceFile(join(directory, runFiles.report), pageHtml(sweepPage(result, fileContext)));
   return result;

@@ -2,8 +2,8 @@
 import type { ContentJson } from '../../base/text/content.js';
 import type { Chart } from '../chart.js';
 import type { HeatMap } from '../heat-map.js';
-import type { PageOf } from '../messages.js';
-import type { Parallel } from '../parallel.js';
+import type { PageContent } from '../messages.js';
+import type { ParallelData } from '../parallel.js';
 import { heatMapPicture } from './heat-map.js';
 import { parallelPicture } from './parallel.js';
 import { type Picture, svgFile } from './picture.js';
@@ -16,14 +16,14 @@ export interface ChartFile {
   readonly svg: (picture?: Picture) => string;
 }
 
-type ChartData = Partial<Readonly<{ chart: Chart; map: HeatMap; parallel: Parallel }>>;
+type ChartData = Partial<Readonly<{ chart: Chart; map: HeatMap; parallel: ParallelData }>>;
 
 const pictureOf = ({ chart, map, parallel }: ChartData): Picture =>
   chart ? chartPicture(chart) : map ? heatMapPicture(map) : parallelPicture(parallel!);
 
 /** Returns the charts in the sections of a page, by their data. @param taken names of files of other charts */
 export function chartFiles(
-  { sections, title: page }: Pick<PageOf<readonly ContentJson[]>, 'sections' | 'title'>,
+  { sections, title: page }: Pick<PageContent<readonly ContentJson[]>, 'sections' | 'title'>,
   taken = new Set<string>(),
 ): ReadonlyMap<object, ChartFile> {
   const files = new Map<object, ChartFile>();

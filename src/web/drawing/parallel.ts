@@ -1,6 +1,6 @@
 /** Draws parallel coordinates as SVG. */
 import { html } from '../../base/text/html.js';
-import type { Parallel, ParallelLine } from '../parallel.js';
+import type { ParallelData, ParallelLine } from '../parallel.js';
 import { savedWidth, shortenText } from './picture.js';
 
 const [height, top, bottom] = [320, 34, 308];
@@ -9,7 +9,7 @@ const [left, right] = [36, 64];
 const minGap = 96;
 
 /** Draws better results in stronger colours. @param least width in px @param chosen index of the highlighted line */
-export function parallelPicture({ axes, label, lines }: Parallel, least = savedWidth, chosen = -1) {
+export function parallelPicture({ axes, label, lines }: ParallelData, least = savedWidth, chosen = -1) {
   const width = Math.max(least, left + right + minGap * (axes.length - 1));
   const x = (axis: number) => left + (axis * (width - left - right)) / Math.max(1, axes.length - 1);
   const y = (share: number) => bottom - share * (bottom - top);

@@ -26,7 +26,7 @@ export interface LegendKey {
 }
 
 /** Draws the sample of an entry. */
-export function sampleOf({ color, draw, isDashed = false }: LegendKey): Content {
+export function legendSample({ color, draw, isDashed = false }: LegendKey): Content {
   const [d, width] = samples[draw];
   const ink = `var(${color})`;
   const isLine = width > 0;
@@ -47,7 +47,7 @@ export interface Picture {
 export const savedWidth = 480;
 
 /** Estimates the width in pixels of a text in 12-pixel type; characters from U+2E80 on have double width. */
-const widthOf = (text: string) => 6.6 * text.replaceAll(/[\u2e80-\uffff]/g, '__').length;
+const textWidth = (text: string) => 6.6 * text.replaceAll(/[\u2e80-\uffff]/g, '__').length;
 
 /** Keeps the end of a long text, such as `…temperature`, because the end of a key is the most specific part. */
 export function shortenText(text: string, room: number): string {
@@ -62,10 +62,10 @@ export function svgFile(title: string, { content, height, label, legend, width }
   let [x, y] = [0, 0];
   const entries = legend.map((entry) => {
     const text = shortenText(entry.label, width - 24);
-    const room = 40 + widthOf(text);
+    const room = 40 + textWidth(text);
     if (x > 0 && x + room - 18 > width) [x, y] = [0, y + 19];
     x += room;
-    return html`<g transform=${`translate(${x - room} ${y})`}>${sampleOf(entry)}<text x="22" y="6" dy="0.35em">${text}</text></g>`;
+    return html`<g transform=${`translate(${x - room} ${y})`}>${legendSample(entry)}<text x="22" y="6" dy="0.35em">${text}</text></g>`;
   });
   const below = height + 40;
   const size = [width + 2 * margin, below + (legend.length > 0 ? y + 22 : 0) + margin];

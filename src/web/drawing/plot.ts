@@ -16,9 +16,9 @@ export function legendKeys({ bands, marks = [], series }: Chart): readonly Hidea
   ];
 }
 
-type Hidden = DrawnChart['hidden'];
+type HiddenLabels = DrawnChart['hidden'];
 
-export const defaultHidden = (chart: Chart): Hidden =>
+export const defaultHidden = (chart: Chart): HiddenLabels =>
   new Set(legendKeys(chart).flatMap(({ isHidden, label }) => (isHidden ? [label] : [])));
 
 /** Returns the marks to the right of the plot. */
@@ -26,7 +26,7 @@ const edgeMarks = ({ marks = [] }: Chart) =>
   marks.flatMap((own) => own.marks).filter(({ x }) => x === undefined);
 
 /** Computes the positions of a chart's parts, in pixels. */
-function plotOf(chart: Chart, hidden: Hidden, width: number, view: Extent | undefined) {
+function plotOf(chart: Chart, hidden: HiddenLabels, width: number, view: Extent | undefined) {
   const height = 16 + (chart.height ?? 320);
   const [top, bottom] = [24, height - 46];
   const xEnds = xRange(chart, view);
@@ -89,7 +89,7 @@ ${xTicks.map(([tick, text]) => html`<text x=${x(tick)} y=${bottom + 17}>${text}<
 <svg x=${box[0]} y=${box[1]} width=${box[2]} height=${box[3]} viewBox=${box.join(' ')} fill="none">
 ${shades.map(([from, to]) => html`<rect fill="var(--grid)" opacity="0.5" x=${x(from)} y=${top} width=${x(to) - x(from)} height=${bottom - top} />`)}
 ${shown.map((series) => (series.draw === 'points' ? whiskers(plot, series) : hasBands && band(plot, series)))}
-${shown.map((series) => line(plot, series, stackedBelow(shown, series)))}
+${shown.map((series) => seriesPath(plot, series, stackedBelow(shown, series)))}
 </svg>
 ${levels.map((level) => html`<path stroke="var(--muted)" stroke-dasharray="6 4" d=${`M${left} ${y(level.y)}H${right}`} />`)}
 ${markPaths(plot)}
@@ -129,7 +129,7 @@ const stackedBelow = (shown: readonly Series[], series: Series) => {
   return (i: number) => seriesBelow.reduce((sum, { values }) => sum + (values[i] ?? 0), 0);
 };
 
-function line(
+function seriesPath(
   { chart: { at }, x, y }: Plot,
   { color, draw, isDashed, values, width = 1.5 }: Series,
   below: (i: number) => number,
@@ -137,12 +137,12 @@ function line(
   const indices = indicesWith(values);
   if (indices.length === 0) return undefined;
   const kind = draw !== 'bars' && indices.length === 1 ? 'points' : draw;
-  const place = (i: number) => `${x(at[i]!)} ${y(values[i]!)}`;
+  const pointAt = (i: number) => `${x(at[i]!)} ${y(values[i]!)}`;
   const path = indices.map((i, n) => {
     if (kind === 'bars') return `M${x(at[i]!)} ${y(below(i))}V${y(below(i) + values[i]!)}`;
-    if (kind === 'points') return `M${place(i)}h0`;
-    if (n === 0) return `M${place(i)}`;
-    return kind === 'line' ? `L${place(i)}` : `H${x(at[i]!)}V${y(values[i]!)}`;
+    if (kind === 'points') return `M${pointAt(i)}h0`;
+    if (n === 0) return `M${pointAt(i)}`;
+    return kind === 'line' ? `L${pointAt(i)}` : `H${x(at[i]!)}V${y(values[i]!)}`;
   });
   const spacing = (x(at.at(-1)!) - x(at[0]!)) / (at.length - 1) || 75;
   const widths = { bars: Math.min(60, 0.8 * spacing), points: values.length > 600 ? 3 : 5 };

@@ -55,7 +55,7 @@ export function ticksOf(axis: Axis, [low, high]: Extent, size: number, room: num
 export function xRange({ at, marks = [], series, x }: Chart, view?: Extent): Extent {
   if (view !== undefined) return view;
   const marked = marks.flatMap((own) => own.marks.flatMap((mark) => mark.x ?? []));
-  const [first, last] = endsOf([at[0] ?? 0, at.at(-1) ?? 1, ...marked]);
+  const [first, last] = extentOf([at[0] ?? 0, at.at(-1) ?? 1, ...marked]);
   const distance = (last - first) / Math.max(1, at.length - 1) || 1;
   // Leave room for half a bar at each end, and keep the points of a scatter plot off the edges.
   const room = series.some(({ draw }) => draw === 'bars')
@@ -70,7 +70,7 @@ export function xRange({ at, marks = [], series, x }: Chart, view?: Extent): Ext
 /** Larger values would make ranges overflow. */
 const bound = 1e300;
 
-const endsOf = (values: readonly number[]): Extent =>
+const extentOf = (values: readonly number[]): Extent =>
   values.reduce<Extent>(
     ([low, high], value) => [Math.min(low, Math.max(-bound, value)), Math.max(high, Math.min(bound, value))],
     [Infinity, -Infinity],
@@ -91,7 +91,7 @@ export function yRange({ chart, hidden }: DrawnChart, [from, to]: Extent): Exten
       if (one.draw === 'bars') return [];
       const own = numbers(one.values);
       const ends = hasBands || one.draw === 'points' ? [...numbers(one.low), ...numbers(one.high)] : [];
-      return fence(own, endsOf([...own, ...ends]), one.outliers);
+      return fence(own, extentOf([...own, ...ends]), one.outliers);
     }),
     ...(bars.length === 0
       ? []
@@ -108,7 +108,7 @@ export function yRange({ chart, hidden }: DrawnChart, [from, to]: Extent): Exten
       ),
   ].filter((value) => Number.isFinite(value));
   if (values.length === 0) return [y.from ?? 0, y.to ?? (y.from ?? 0) + 1];
-  const [low, high] = endsOf(values);
+  const [low, high] = extentOf(values);
   const room = high > low ? 0.06 * (high - (y.from ?? low)) : Math.abs(high) * 0.1 || 1;
   const [least, largest] = [low - room, high + room];
   const bottom = y.from ?? (low === 0 ? 0 : least);

@@ -8,7 +8,7 @@ import { type CallRecord, isModelCall, stageOf } from '../../runs/calls.js';
 import { outcomeText } from '../../runs/failure-text.js';
 import type { OpenedRun } from '../../runs/open-run.js';
 import { programTitle } from '../../runs/program-text.js';
-import type { Place } from './data/proposals.js';
+import type { CandidateId } from './data/proposals.js';
 
 export interface IterationFigures {
   readonly iteration: number;
@@ -25,7 +25,7 @@ export function iterationFigures(
   iteration: number,
   candidate: number | undefined,
 ): IterationFigures {
-  const isWanted = (place: Place) =>
+  const isWanted = (place: CandidateId) =>
     place.iteration === iteration && (candidate === undefined || place.candidate === candidate - 1);
   const calls: CallRecord[] = [];
   for (const call of recorded.calls) if (isWanted(call)) calls.push(call);

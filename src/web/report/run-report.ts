@@ -2,7 +2,7 @@ import { type Content, Part } from '../../base/text/content.js';
 import { html, preformatted } from '../../base/text/html.js';
 import { formatReturn } from '../../base/text/numbers.js';
 import { bestEntry } from '../../rollout/replay-buffer.js';
-import { placeName } from '../../runs/summary.js';
+import { candidateName } from '../../runs/summary.js';
 import { type Page, pageHtml, sectionsOf } from '../page.js';
 import { writtenByNote } from '../study.js';
 import { parameterHeatMap } from './charts/heat-map.js';
@@ -23,7 +23,7 @@ import { memberView, revisionView } from './views/contributions-view.js';
 import { failureView } from './views/failure-view.js';
 import { predictionView } from './views/model-view.js';
 import { confirmationTable, headline, reproduction, runHeader, warnings } from './views/overview.js';
-import { policyOf } from './views/policy-view.js';
+import { policyViews } from './views/policy-view.js';
 import { lineageView } from './views/program-view.js';
 import { UsageByIteration, usageView } from './views/usage-view.js';
 
@@ -83,9 +83,9 @@ function bestPolicy(data: RunData, labels: TaskLabels, proposals: readonly Logge
     confirmed === null
       ? `highest observed mean return (${formatReturn(observed?.score)}), not confirmed`
       : `best on fresh episodes (confirmed mean return ${formatReturn(confirmed.mean)})`;
-  const { vector, view } = policyOf(best, data, labels);
+  const { vector, view } = policyViews(best, data, labels);
   const by = memberAt(proposals, best);
-  return html`<p>From ${placeName(best, data.config)}${by === undefined ? '' : ` (${by})`}: ${reasonText}.</p>
+  return html`<p>From ${candidateName(best, data.config)}${by === undefined ? '' : ` (${by})`}: ${reasonText}.</p>
 <div class="side-by-side">
 ${view}
 ${confirmationTable(data.manifest.confirmations, data.config)}

@@ -6,15 +6,15 @@ import type { ParameterVector } from '../../policies/policy.js';
 import { type BufferEntry, bestEntries } from '../../rollout/replay-buffer.js';
 import { failureKind } from '../../runs/failure-text.js';
 import { type Labels, readLabels } from '../../runs/listing/labels.js';
-import type { Best, Manifest } from '../../runs/manifest.js';
+import type { BestCandidate, Manifest } from '../../runs/manifest.js';
 import type { OpenedRun } from '../../runs/open-run.js';
 import { programTitle, sourceLines } from '../../runs/program-text.js';
 import {
+  candidateName,
   formatCaps,
   formatFaults,
   formatUsage,
   noiseText,
-  placeName,
   type RunResult,
   resultOf,
   summaryOf,
@@ -40,7 +40,7 @@ interface TextOptions {
 
 /** Output of `show --json` for a run. */
 export interface RunFigures extends RunResult, Labels, Pick<Manifest, 'environment' | 'model' | 'seed'> {
-  readonly top: readonly (Best & {
+  readonly top: readonly (BestCandidate & {
     /** The proposer: a portfolio member, relay leg, tuning search or stage; absent otherwise. */
     readonly by?: string;
     /** The weights that the parameters define; present only if the parameters are coordinates in a random subspace. */
@@ -127,7 +127,7 @@ export function runText(run: OpenedRun, shown: TextOptions): string {
     '',
     confirmed === null
       ? 'not confirmed'
-      : `confirmed ${formatReturn(confirmed.mean)}, 95 % interval ${formatInterval(confirmed.ci95)}, ${plural(confirmed.episodes, 'fresh episode')} (${placeName(confirmed, config)})`,
+      : `confirmed ${formatReturn(confirmed.mean)}, 95 % interval ${formatInterval(confirmed.ci95)}, ${plural(confirmed.episodes, 'fresh episode')} (${candidateName(confirmed, config)})`,
     figures.noise && `noise floor ${noiseText(figures.noise)}`,
     '',
     ...describePolicy(run, figures, columns),
@@ -146,7 +146,7 @@ export function runText(run: OpenedRun, shown: TextOptions): string {
 }
 
 function bestTable(best: readonly BufferEntry[], top: RunFigures['top'], width: number | undefined): string {
-  const makerOf = (entry: BufferEntry) => top[best.indexOf(entry)]?.by;
+  const proposerOf = (entry: BufferEntry) => top[best.indexOf(entry)]?.by;
   const columns = [
     number('rank', (entry: BufferEntry) => best.indexOf(entry) + 1),
     number('mean return', ({ score }: BufferEntry) => score, { format: formatReturn }),
@@ -154,7 +154,7 @@ function bestTable(best: readonly BufferEntry[], top: RunFigures['top'], width: 
     number('max', ({ returns }: BufferEntry) => largest(returns), { format: formatReturn }),
     number('iteration', ({ iteration }: BufferEntry) => iteration || 'warm-up'),
     number('candidate', ({ candidate }: BufferEntry) => candidate + 1),
-    ...(top.some(({ by }) => by !== undefined) ? [text('by', makerOf)] : []),
+    ...(top.some(({ by }) => by !== undefined) ? [text('by', proposerOf)] : []),
   ];
   return terminalTable(best, columns, width);
 }
@@ -171,7 +171,7 @@ function describePolicy(
 ): readonly string[] {
   const best = confirmed ?? observed;
   if (best === null) return ['no policy yet'];
-  const origin = foundBy === undefined ? '' : `  ${foundBy}, ${placeName(best, config)}`;
+  const origin = foundBy === undefined ? '' : `  ${foundBy}, ${candidateName(best, config)}`;
   if (best.program !== undefined)
     return [
       `${styleText('bold', 'best policy')}  ${programTitle(best)}${origin}`,

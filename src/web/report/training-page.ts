@@ -36,7 +36,7 @@ export interface ShownTraining extends TrainingFiles {
 }
 
 /** Builds the current page from the files of a training run. @throws UserError if the files are damaged */
-export function trainingPageOf(path: string): Page {
+export function readTrainingPage(path: string): Page {
   const files = readTrainingFiles(path);
   return trainingPage({ ...files, samples: readSamples(path), secondsLeft: secondsLeftOf(files.metrics) });
 }
@@ -53,7 +53,7 @@ export function trainingPage(training: ShownTraining): Page {
     sections: sectionsOf(
       ['result', 'Result', headline(training)],
       ['alarms', 'Alarms', warningList(alarmViews(training))],
-      ['use', facts.status === 'completed' ? 'Use it' : 'Resume', useOf(training)],
+      ['use', facts.status === 'completed' ? 'Use it' : 'Resume', resultView(training)],
       ['course', 'Progress', chartsOf(training)],
       ['samples', 'Sample replies', samplesView(samples, facts)],
       ['baselines', 'Baselines', baselines(training)],
@@ -140,7 +140,7 @@ ${maxRss > 0 && Number.isFinite(maxRss) && tile('Memory', formatBytes(maxRss), '
 </dl>`;
 }
 
-function wordsFor({ about, facts, metrics }: ShownTraining): TrainingLabels {
+function labelsFor({ about, facts, metrics }: ShownTraining): TrainingLabels {
   const limit = about?.config.maxGradientNorm;
   const isProposer = about?.config.tasks !== undefined;
   const quantity = metrics.findLast(({ kind }) => kind === 'start')?.measured ?? 'mean return';
@@ -153,12 +153,12 @@ function wordsFor({ about, facts, metrics }: ShownTraining): TrainingLabels {
 }
 
 function chartsOf(training: ShownTraining): Content {
-  const words = wordsFor(training);
+  const words = labelsFor(training);
   const charts = trainingCharts(training.metrics, words);
   if (charts.length === 0) return html`<p class="empty">No ${words.unit}s yet.</p>`;
   const isLarge = ({ height = 320 }: Chart) => height > 200;
-  const drawn = (own: readonly Chart[]) => own.map((chart) => chartFigure(chart));
-  return html`<div class="training-charts">${drawn(charts.filter(isLarge))}<div class="charts">${drawn(charts.filter((chart) => !isLarge(chart)))}</div></div>`;
+  const chartFigures = (own: readonly Chart[]) => own.map((chart) => chartFigure(chart));
+  return html`<div class="training-charts">${chartFigures(charts.filter(isLarge))}<div class="charts">${chartFigures(charts.filter((chart) => !isLarge(chart)))}</div></div>`;
 }
 
 /** Lists the failure, a changed dataset, and each distinct alarm once, even if several sessions raised it. */
@@ -183,7 +183,7 @@ function alarmViews({ about, facts }: ShownTraining): readonly Content[] {
   );
 }
 
-function useOf({ facts }: ShownTraining): Content {
+function resultView({ facts }: ShownTraining): Content {
   const { best, command, folder, path, result, status, unit } = facts;
   const cwd = folder ?? path;
   if (status !== 'completed') {

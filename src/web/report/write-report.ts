@@ -10,7 +10,7 @@ import { ProgramFault } from '../../policies/program/program.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { notablePolicies, type OpenedRun, readShownRun } from '../../runs/open-run.js';
 import { runFiles } from '../../runs/reader.js';
-import { placeName, summaryOf } from '../../runs/summary.js';
+import { candidateName, summaryOf } from '../../runs/summary.js';
 import type { RunData } from './data/proposals.js';
 import { animationView, renderReport, type ShownAnimation } from './run-report.js';
 
@@ -76,7 +76,7 @@ async function animationsOf(
       try {
         const draw = (maxFrames: number) => drawEpisode(setting, entry, choice, maxFrames);
         const { replay, recorded = replay.return, svg } = drawCompactSvg(draw, animationWidth);
-        const place = placeName(entry, config);
+        const place = candidateName(entry, config);
         const asText = distinctFormat([replay.return, recorded, entry.score]);
         const outcomeText = `return ${asText(replay.return)} in ${plural(replay.length, 'step')}`;
         return {

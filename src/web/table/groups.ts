@@ -2,7 +2,7 @@
 
 import { compareValues, type Field, fieldOf, type Value } from '../../runs/listing/fields.js';
 import { type Item, isHolder } from '../../runs/listing/item.js';
-import type { GroupFigures } from '../messages.js';
+import type { GroupMeans } from '../messages.js';
 
 export interface Group {
   /** Identifies the group in URLs: its environment and values, as JSON. */
@@ -47,7 +47,7 @@ export function groupValue(items: readonly Item[], { key, kind, get }: Field): V
 }
 
 /** Returns the mean return that the server computed; for other fields, and until it arrives, `groupValue`. */
-export const groupMean = (group: Group, key: string, figures: GroupFigures | undefined): Value =>
+export const groupMean = (group: Group, key: string, figures: GroupMeans | undefined): Value =>
   (key === 'observed' || key === 'confirmed' ? figures?.[key]?.mean : undefined) ??
   groupValue(group.items, fieldOf(key));
 
@@ -55,7 +55,7 @@ export const groupMean = (group: Group, key: string, figures: GroupFigures | und
 export function sortedGroups(
   groups: readonly Group[],
   sort: string,
-  figuresOf: (group: Group) => GroupFigures | undefined,
+  figuresOf: (group: Group) => GroupMeans | undefined,
 ): readonly Group[] {
   const sign = sort.startsWith('-') ? -1 : 1;
   const key = sort.replace(/^-/, '');

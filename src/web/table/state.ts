@@ -1,6 +1,6 @@
 /** The state of a list, which is part of the URL: filter, order, columns and grouping. */
 import { fieldOf, isSettingKey } from '../../runs/listing/fields.js';
-import { isKnown, unknownKey } from '../../runs/listing/filter.js';
+import { isKnown, unknownKeyMessage } from '../../runs/listing/filter.js';
 
 export interface TableState {
   readonly filter: string;
@@ -50,10 +50,10 @@ export const usedKeys = ({ by, columns, sort }: TableState, filtered: readonly s
   [...new Set([...by, ...columns, ...filtered, sort.replace(/^-/, '')])].filter(isSettingKey).toSorted();
 
 /** Returns error messages for unknown keys. */
-export const unknownKeys = (
+export const unknownKeyMessages = (
   keys: readonly string[],
   configKeys: readonly string[] | undefined,
 ): readonly string[] =>
   [...new Set(keys)]
     .filter((key) => !isKnown(fieldOf(key), configKeys))
-    .map((key) => unknownKey(key, configKeys ?? []));
+    .map((key) => unknownKeyMessage(key, configKeys ?? []));

@@ -12,8 +12,8 @@ import { temporaryDirectory } from '../../support/temporary-directory.js';
 function cutOff(output: string, lines: string): void {
   const module = pathToFileURL(built('src/base/files/draft.js')).href;
   const script = `import { writeFileSync, mkdirSync, rmSync } from 'node:fs';
-    import { markOutputsUntilExit, writeWhole } from '${module}';
-    markOutputsUntilExit();
+    import { keepLocksUntilExit, writeAtomic } from '${module}';
+    keepLocksUntilExit();
     const output = ${JSON.stringify(output)};
     const write = (draft) => { mkdirSync(draft); writeFileSync(draft + '/a', 'first'); };
     ${lines}`;
@@ -30,12 +30,12 @@ describe('writeAtomic', () => {
   it.each([
     [
       'it is killed midway',
-      "writeWhole(output, (draft) => { write(draft); process.kill(process.pid, 'SIGKILL'); });",
+      "writeAtomic(output, (draft) => { write(draft); process.kill(process.pid, 'SIGKILL'); });",
     ],
-    ['its process exits midway', 'writeWhole(output, (draft) => { write(draft); process.exit(3); });'],
+    ['its process exits midway', 'writeAtomic(output, (draft) => { write(draft); process.exit(3); });'],
     [
       'it is killed while it waits',
-      "await writeWhole(output, async (draft) => { write(draft); process.kill(process.pid, 'SIGKILL'); });",
+      "await writeAtomic(output, async (draft) => { write(draft); process.kill(process.pid, 'SIGKILL'); });",
     ],
   ])('leaves no output under the final name if %s, and can be repeated', (_, lines) => {
     const output = join(temporaryDirectory(), 'out');
@@ -50,8 +50,8 @@ describe('writeAtomic', () => {
   it('can be repeated by the same process, and leaves no lock', () => {
     const output = join(temporaryDirectory(), 'out');
     const again =
-      "rmSync(output, { recursive: true }); writeWhole(output, write); writeFileSync(output + '/b', '');";
-    cutOff(output, `writeWhole(output, write); ${again}`);
+      "rmSync(output, { recursive: true }); writeAtomic(output, write); writeFileSync(output + '/b', '');";
+    cutOff(output, `writeAtomic(output, write); ${again}`);
     expect(readdirSync(output)).toEqual(['a', 'b']);
     expect(readdirSync(join(output, '..'))).toEqual(['out']);
   });
@@ -59,7 +59,7 @@ describe('writeAtomic', () => {
   it('can be repeated if it is killed after completing the output, unless the output was changed', () => {
     const folder = temporaryDirectory();
     const output = join(folder, 'out');
-    const lines = "writeWhole(output, write); process.kill(process.pid, 'SIGKILL');";
+    const lines = "writeAtomic(output, write); process.kill(process.pid, 'SIGKILL');";
     cutOff(output, lines);
     expect(readFileSync(join(output, 'a'), 'utf8')).toBe('first');
     expect([isIncomplete(output), isTaken(output)]).toEqual([true, false]);
@@ -78,7 +78,7 @@ describe('writeAtomic', () => {
 
   it('leaves no draft or lock after a normal exit', () => {
     const output = join(temporaryDirectory(), 'out');
-    cutOff(output, 'writeWhole(output, write);');
+    cutOff(output, 'writeAtomic(output, write);');
     expect(readdirSync(join(output, '..'))).toEqual(['out']);
     expect(isTaken(output)).toBe(true);
   });

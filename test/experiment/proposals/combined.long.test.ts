@@ -9,7 +9,7 @@ import { type Assembly, assemble } from '../../../src/experiment/setup/assemble.
 import { type LanguageModel, ModelError } from '../../../src/models/language-model.js';
 import type { Proposer } from '../../../src/proposers/proposer.js';
 import { configChanges } from '../../../src/runs/fingerprint.js';
-import { readWholeRun } from '../../../src/runs/open-run.js';
+import { readPlayableRun } from '../../../src/runs/open-run.js';
 import { readManifest, readRun, runFiles } from '../../../src/runs/reader.js';
 import { materialSettings } from '../../../src/studies/comparison/run-groups.js';
 import { memberFigures } from '../../../src/web/report/data/contributions.js';
@@ -150,7 +150,7 @@ it('check validates the language model in a portfolio', async () => {
 
 it('the report, show and iteration details name the members that proposed', async () => {
   const { path } = await runExperimentFrom(portfolio({ members: [...baselines] }, { candidates: 3 }));
-  const run = await readWholeRun(path);
+  const run = await readPlayableRun(path);
   const page = renderReport(runData(run));
   expect(page).toContain('Members');
   for (const name of ['hill-climb', 'gp', 'cma-es']) expect(visibleText(page)).toContain(`${name} `);
@@ -244,7 +244,7 @@ it('check counts the calls of the model, and the evaluations that a search adds'
 
 it('show, its JSON, the report and the learning curve show which leg proposed which policies', async () => {
   const { path } = await runExperimentFrom(relay, await scripted(relay));
-  const run = await readWholeRun(path);
+  const run = await readPlayableRun(path);
   const { foundBy, members } = runFigures(run, { top: 3, cwd: '/' });
   expect(members?.map(({ member }) => member)).toEqual(legs);
   const keys = [...materialSettings(run).keys()].filter((key) => key.startsWith('model.relay.0.'));

@@ -6,7 +6,7 @@ import {
   type LanguageModel,
   ModelError,
 } from '../../../src/models/language-model.js';
-import { encodingOf } from '../../../src/prompting/notation/encoding.js';
+import { encodingForSpec } from '../../../src/prompting/notation/encoding.js';
 import { freeForm } from '../../../src/prompting/notation/grammar.js';
 import { Ledger } from '../../../src/proposers/budget.js';
 import { languageModelProposer } from '../../../src/proposers/language-model.js';
@@ -44,12 +44,12 @@ function request(
     task: { parameters: spec, history: [], warmup: 0 },
     ...replyReaders({
       family: { description: { kind: 'module', name: 'own', text: '' } },
-      encoding: encodingOf(spec, 'numeric'),
+      encoding: encodingForSpec(spec, 'numeric'),
       form: freeForm,
     }),
     seen: () => undefined,
     seed: (candidate, attempt) => 100 * candidate + attempt,
-    recorded: () => undefined,
+    findRecorded: () => undefined,
     concurrency: 2,
     caller: { ledger, signal: new AbortController().signal, now: () => new Date(0) },
     onCall: (call) => {
@@ -74,17 +74,17 @@ describe('propose', () => {
   it('reuses the calls of an earlier process: checks its proposals, and counts its rejections once', async () => {
     const first = request(createScriptedModel(['no idea', good(1, 2)]));
     await first.proposals;
-    const recorded: ProposalRequest['recorded'] = (_, attempt) => first.calls[attempt];
+    const recorded: ProposalRequest['findRecorded'] = (_, attempt) => first.calls[attempt];
     const model = createScriptedModel([good(3, 4)]);
     const second = request(model, {
-      recorded,
+      findRecorded: recorded,
       maxRejected: 1,
       check: async ([a]) => (a === 1 ? { kind: 'repeated', iteration: 2 } : undefined),
     });
     // That process had counted its first reply, but ended before it could check the second.
     expect(await second.proposals).toMatchObject({ proposals: [{ parameters: [3, 4] }] });
     expect(second.calls).toHaveLength(1);
-    const third = request(model, { recorded, maxRejected: 1 });
+    const third = request(model, { findRecorded: recorded, maxRejected: 1 });
     expect(await third.proposals).toMatchObject({ proposals: [{ parameters: [1, 2] }] });
     expect(model.calls).toHaveLength(1);
   });
@@ -181,7 +181,7 @@ describe('propose', () => {
     const before = await first.proposals;
     const model = createScriptedModel([good(1, 2)]);
     const { calls, proposals } = request(model, {
-      recorded: (candidate, attempt, messages) =>
+      findRecorded: (candidate, attempt, messages) =>
         first.calls.find(
           (call) =>
             call.candidate === candidate &&

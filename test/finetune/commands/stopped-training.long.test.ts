@@ -6,7 +6,7 @@ import { execute } from '../../../finetune/commands/rl.js';
 import { execute as resume } from '../../../src/commands/resume.js';
 import { stopRun } from '../../../src/runs/listing/stop.js';
 import { readTraining } from '../../../src/runs/training/trainings.js';
-import { trainingPageOf } from '../../../src/web/report/training-page.js';
+import { readTrainingPage } from '../../../src/web/report/training-page.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { sentPage, visibleText } from '../../web/shown.js';
 import { tinyConfig } from '../rl/tiny-learning.js';
@@ -35,7 +35,7 @@ it('a training run can be stopped from outside, and gives the same result once i
   await learn(undisturbed);
   const model = (where: string) => readFileSync(join(where, 'out', 'model', 'model.safetensors'));
   expect(model(folder).equals(model(undisturbed))).toBe(true);
-  const page = visibleText(sentPage(trainingPageOf(out)));
+  const page = visibleText(sentPage(readTrainingPage(out)));
   expect(page).toContain('Best held-out mean return');
   expect(page).toContain('Replies to the same held-out prompts');
 });

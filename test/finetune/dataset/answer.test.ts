@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { formatAnswer, reasonIn } from '../../../finetune/dataset/source-run.js';
 import type { ParameterSpec } from '../../../src/policies/policy.js';
 import { parseParameters } from '../../../src/prompting/answer/parse.js';
-import { encodingOf } from '../../../src/prompting/notation/encoding.js';
+import { encodingForSpec } from '../../../src/prompting/notation/encoding.js';
 import { type AnswerForm, freeForm } from '../../../src/prompting/notation/grammar.js';
 
-const floats = encodingOf({ count: 2, kind: 'float', low: -6, high: 6, decimals: 1 }, 'numeric');
+const floats = encodingForSpec({ count: 2, kind: 'float', low: -6, high: 6, decimals: 1 }, 'numeric');
 
 const specAndVector = fc
   .record({
@@ -49,7 +49,7 @@ describe('a completion', () => {
       fc.assert(
         fc.property(specAndVector, anyReason, ([spec, vector], reason) => {
           const result = parseParameters(
-            formatAnswer(vector, encodingOf(spec, 'numeric'), form, reason),
+            formatAnswer(vector, encodingForSpec(spec, 'numeric'), form, reason),
             spec,
           );
           expect(result).toEqual({ ok: true, value: vector.map((value) => (value === 0 ? 0 : value)) });

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Metric, TrainingEvent } from '../../../finetune/train/events.js';
 import { createEventMeter, TrainingRecord } from '../../../finetune/train/record.js';
 import { trainConfigSchema } from '../../../finetune/train/train-config.js';
-import { isSampled, readSamples, type Sample, sampleOf } from '../../../src/runs/training/samples.js';
+import { createSample, isSampled, readSamples, type Sample } from '../../../src/runs/training/samples.js';
 import { secondsLeftOf } from '../../../src/runs/training/trainings.js';
 import { appScript } from '../../../src/web/page.js';
 import { trainingLoss } from '../../../src/web/training-charts.js';
@@ -129,7 +129,7 @@ async function pageAfter(steps: number, end: object, more: readonly TrainingEven
 
 describe('samples', () => {
   const said = (number: number): Sample =>
-    sampleOf([{ prompt: 'p', reply: `r${number}` }], { expected: 'r40' });
+    createSample([{ prompt: 'p', reply: `r${number}` }], { expected: 'r40' });
   const samplesIn = (output: string) => readFileSync(join(output, 'samples.jsonl'), 'utf8');
 
   /** Trains from one step to another, as a process that ends without a word. */
@@ -173,8 +173,8 @@ describe('samples', () => {
   it('are limited in length and number', async () => {
     const endless = 'x'.repeat(1e6);
     const turns = Array.from({ length: 50 }, () => ({ prompt: endless, reply: endless }));
-    expect(JSON.stringify(sampleOf(turns, { score: 1 })).length).toBeLessThan(5000);
-    expect(sampleOf(turns)).toMatchObject({ omitted: 47 });
+    expect(JSON.stringify(createSample(turns, { score: 1 })).length).toBeLessThan(5000);
+    expect(createSample(turns)).toMatchObject({ omitted: 47 });
     const sampled = Array.from({ length: 20_000 }, (_, i) => i + 1).filter(isSampled);
     expect(sampled.length).toBeLessThan(300);
     expect(sampled.slice(98, 104)).toEqual([99, 100, 110, 120, 130, 140]);
@@ -260,7 +260,7 @@ describe('the training page', () => {
     const record = recordIn(output, `data${evil}`);
     const [start, ...rest] = events(0, 3).map(meter());
     record.add(start!);
-    record.addSamples(0, [sampleOf([{ prompt: evil, reply: evil }], { expected: evil })]);
+    record.addSamples(0, [createSample([{ prompt: evil, reply: evil }], { expected: evil })]);
     for (const event of rest) record.add(event);
     await record.end(failed(evil, evil));
     expect(page(output)).not.toContain('<img src=x');

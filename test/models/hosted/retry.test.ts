@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { redact } from '../../../src/base/errors.js';
-import { callWithRetries, TryError } from '../../../src/models/hosted/retry.js';
+import { AttemptError, callWithRetries } from '../../../src/models/hosted/retry.js';
 import { recordWaits } from '../model-configs.js';
 
 describe('callWithRetries', () => {
@@ -25,7 +25,7 @@ it('requestsPerMinute spaces the requests of all calls to a model, retries inclu
   const call = () =>
     callWithRetries({
       attempt: async () => {
-        if (++sent === 1) throw new TryError('server', 'HTTP 500');
+        if (++sent === 1) throw new AttemptError('server', 'HTTP 500');
         return sent;
       },
       policy: { timeoutSeconds: 10, maxRetries: 3, maxRetryAfterSeconds: 1, requestsPerMinute: 6 },

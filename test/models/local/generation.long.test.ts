@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Engine, loadEngine } from '../../../src/models/local/generation/engine.js';
 import { AbortedError } from '../../../src/models/local/generation/generation.js';
-import type { GenerateJob } from '../../../src/models/local/generation/protocol.js';
+import type { GenerationJob } from '../../../src/models/local/generation/protocol.js';
 import type { ParameterSpec } from '../../../src/policies/policy.js';
 import { parseParameters } from '../../../src/prompting/answer/parse.js';
 import { answerGrammar } from '../../../src/prompting/notation/grammar.js';
@@ -18,7 +18,7 @@ const settings = {
 } as const;
 
 const messages = readReference('llama3-rope-bf16').messages;
-const job: GenerateJob = { messages, seeds: [1], maxTokens: 20, sampling: { temperature: 1 } };
+const job: GenerationJob = { messages, seeds: [1], maxTokens: 20, sampling: { temperature: 1 } };
 const grown = [...messages, { role: 'user' as const, content: 'params[0]: 2.0; f(params): 13' }];
 
 /** Cached prompts are reused in whole chunks. */

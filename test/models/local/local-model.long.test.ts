@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { LanguageModel, ModelError } from '../../../src/models/language-model.js';
-import type { GenerateJob } from '../../../src/models/local/generation/protocol.js';
+import type { GenerationJob } from '../../../src/models/local/generation/protocol.js';
 import { createLocalModel } from '../../../src/models/local/process/local-model.js';
 import { ModelProcess } from '../../../src/models/local/process/model-process.js';
 import { type LocalConfig, localSchema } from '../../../src/models/local/settings.js';
@@ -46,7 +46,7 @@ function modelProcess(): ModelProcess {
   return model;
 }
 
-const job: GenerateJob = { messages, seeds: [1], maxTokens: 12, sampling: { temperature: 1 } };
+const job: GenerationJob = { messages, seeds: [1], maxTokens: 12, sampling: { temperature: 1 } };
 
 test('greedy text from the model process equals the reference', async () => {
   const model = localModel({ temperature: 0, maxTokens: 24 });

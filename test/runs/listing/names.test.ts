@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../../../src/base/errors.js';
-import { findAll, findNamed, findRun, findRuns } from '../../../src/runs/listing/names.js';
+import { findItem, findPaths, findRun, findRuns } from '../../../src/runs/listing/names.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 import { writeRun } from '../../support/written-runs.js';
 
@@ -108,12 +108,12 @@ describe('names that are not paths', () => {
 
   it('match training runs if a command accepts them', () => {
     const kinds = ['run', 'training'] as const;
-    expect(findNamed('small', here, kinds)).toEqual({ kind: 'training', path: training });
-    expect(findNamed('sm', here, kinds)).toEqual({ kind: 'training', path: training });
-    expect(findNamed('7', here, kinds)).toEqual({ kind: 'training', path: training });
-    expect(findNamed('ze', here, kinds)).toEqual({ kind: 'run', path: zebra });
+    expect(findItem('small', here, kinds)).toEqual({ kind: 'training', path: training });
+    expect(findItem('sm', here, kinds)).toEqual({ kind: 'training', path: training });
+    expect(findItem('7', here, kinds)).toEqual({ kind: 'training', path: training });
+    expect(findItem('ze', here, kinds)).toEqual({ kind: 'run', path: zebra });
     expect(() => findRun('small', here)).toThrow(/contains a training run, not an experiment/);
-    expect(findAll('*', here).toSorted()).toEqual([...carts, zebra, repeats, study].toSorted());
+    expect(findPaths('*', here).toSorted()).toEqual([...carts, zebra, repeats, study].toSorted());
   });
 
   it('match an exact name before a number in the list', () => {

@@ -51,7 +51,7 @@ function told(returns: Readonly<Partial<Record<ArmName, readonly number[]>>>) {
     ),
   );
   const tasks = groupRuns(runs, undefined);
-  const options = { by: undefined, target: undefined, leftOut: [], named: (path: string) => path };
+  const options = { by: undefined, target: undefined, leftOut: [], nameOf: (path: string) => path };
   const comparison = compareGroups(tasks, options);
 
   const config = parseConfig({ environment: 'CartPole-v1', model: { provider: 'random' } });

@@ -13,7 +13,7 @@ import { sum } from '../../../src/statistics/descriptive.js';
 import { summarize } from '../../../src/statistics/paired.js';
 import { effectsOf } from '../../../src/studies/sweep/effects.js';
 import type { SettingFigures } from '../../../src/studies/sweep/ranking.js';
-import { rank } from '../../../src/studies/sweep/ranking.js';
+import { rankSettings } from '../../../src/studies/sweep/ranking.js';
 import { overridesOf, parseSweep, settingsOf } from '../../../src/studies/sweep/settings.js';
 import { quick, recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { startFakeOpenAI } from '../../support/fake-openai.js';
@@ -167,7 +167,7 @@ it('settings with more seeds rank before a lucky setting with fewer', () => {
     usage: sumUsage([]),
   });
   const settings = [figures('lucky', 9), figures('failed'), figures('second', 2, 4), figures('first', 3, 5)];
-  expect(rank(settings).map(({ name }) => name)).toEqual(['first', 'second', 'lucky', 'failed']);
+  expect(rankSettings(settings).map(({ name }) => name)).toEqual(['first', 'second', 'lucky', 'failed']);
 });
 
 describe('effects', () => {

@@ -2,9 +2,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { finalText, readTraining } from '../../../src/runs/training/trainings.js';
+import { bestMeasurementText, readTraining } from '../../../src/runs/training/trainings.js';
 import { pageHtml } from '../../../src/web/page.js';
-import { trainingPageOf } from '../../../src/web/report/training-page.js';
+import { readTrainingPage } from '../../../src/web/report/training-page.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { visibleText } from '../shown.js';
 
@@ -33,8 +33,10 @@ it('the text and the page of a training run show the same final figure', () => {
     { kind: 'step', step: 4, reward: 1 },
     { kind: 'evaluation', step: 4, meanReward: 0.5, margin: 0.125, episodes: 8, best: true },
   ]);
-  expect(finalText(readTraining(path))).toBe('held-out share of baselines beaten 0.500 at update 4');
-  expect(visibleText(pageHtml(trainingPageOf(path)))).toContain(
+  expect(bestMeasurementText(readTraining(path))).toBe(
+    'held-out share of baselines beaten 0.500 at update 4',
+  );
+  expect(visibleText(pageHtml(readTrainingPage(path)))).toContain(
     'Best held-out share of baselines beaten 0.500 ± 0.13 at update 4 over 8 runs; 0.250 at update 0',
   );
 });
@@ -60,7 +62,7 @@ it('hostile text in a training run stays text, and only a few of 20,000 samples 
     ],
     Array.from({ length: 20_000 }, () => ({ step: 1, turns: [{ prompt: evil, reply: evil }], score: 1 })),
   );
-  const shown = pageHtml(trainingPageOf(path));
+  const shown = pageHtml(readTrainingPage(path));
   expect(shown).not.toContain('<img src=x');
   expect(shown.length).toBeLessThan(500_000);
   expect(visibleText(shown)).toContain(evil);

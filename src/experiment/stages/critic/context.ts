@@ -2,7 +2,15 @@
 
 import { z } from 'zod';
 import { formatShort } from '../../../environments/catalogue/facts.js';
-import { count, flag, list, maybe, maybeText, object, text } from '../../../prompting/context/fields.js';
+import {
+  count,
+  flag,
+  list,
+  nullable,
+  nullableText,
+  object,
+  text,
+} from '../../../prompting/context/fields.js';
 import { failureSchema, taskContextSchema } from '../../../prompting/context/prompt-context.js';
 import type { Behavior, EpisodeEnding, Quartiles } from '../../../rollout/behavior.js';
 
@@ -34,14 +42,16 @@ const revisionSchema = z.strictObject({
     score: text('Score of the proposal'),
     best: flag('True if no earlier evaluation has a higher score'),
   }),
-  best: maybe('The best earlier evaluation; null if there is none', {
+  best: nullable('The best earlier evaluation; null if there is none', {
     score: text('Score of the evaluation'),
     parameters: text('Parameters of the evaluation as text: `params[0]: 1.2, …`, or the program'),
   }),
   table: flag('True if the parameters are choices or integers, so `most` limits how many may change'),
-  most: maybeText("The maximum change, in percent of the range or of the table's entries; null if unlimited"),
+  most: nullableText(
+    "The maximum change, in percent of the range or of the table's entries; null if unlimited",
+  ),
   statistics: statisticsSchema.nullable().describe('Statistics of all episodes, if the critic sees them'),
-  episode: maybe('The episode with the median return, if the critic sees it', {
+  episode: nullable('The episode with the median return, if the critic sees it', {
     number: count('Number of the episode within the evaluation, from 1'),
     of: count('Number of episodes'),
     text: text(

@@ -10,7 +10,7 @@ import { encodingFor } from '../../../prompting/notation/encoding.js';
 import { answerFormOf } from '../../../prompting/notation/grammar.js';
 import { distanceOf } from '../../../proposers/moves.js';
 import type { ProposalRequest, Proposer } from '../../../proposers/proposer.js';
-import type { MeasuredPolicy } from '../../../rollout/evaluation.js';
+import type { EvaluatedPolicy } from '../../../rollout/evaluation.js';
 import { type BufferEntry, bestEntry, vectorKey } from '../../../rollout/replay-buffer.js';
 import type { Revision, StopReason } from '../../../runs/events.js';
 import type { StopRequests } from '../../../runs/stop-request.js';
@@ -42,7 +42,7 @@ async function revise(
   critic: Critic,
   experiment: Experiment,
   iteration: number,
-  measured: readonly MeasuredPolicy[],
+  measured: readonly EvaluatedPolicy[],
   stop: StopRequests,
 ): Promise<StopReason | undefined> {
   const { buffer, config, log, setting } = experiment;
@@ -119,7 +119,7 @@ function rejectionChecks(
   experiment: Experiment,
   { distance: share }: CriticConfig,
   best: BufferEntry,
-  measured: readonly MeasuredPolicy[],
+  measured: readonly EvaluatedPolicy[],
 ): Pick<ProposalRequest, 'check' | 'seen'> {
   const { buffer, setting } = experiment;
   const check = createRepeatCheck(experiment, best.iteration);

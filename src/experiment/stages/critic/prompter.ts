@@ -5,12 +5,12 @@ import type { ParameterSpec } from '../../../policies/policy.js';
 import type { ParseFailure } from '../../../prompting/answer/failure.js';
 import { percentText } from '../../../prompting/context/failure-context.js';
 import type { TaskContext } from '../../../prompting/context/prompt-context.js';
-import { type ScoreFormat, scoreTexts } from '../../../prompting/context/scores.js';
+import { type ScoreFormat, scoreFormatFor } from '../../../prompting/context/scores.js';
 import { trajectoryRows } from '../../../prompting/context/trajectory.js';
 import type { Encoding } from '../../../prompting/notation/encoding.js';
-import type { Prompts } from '../../../prompting/templates/prompt-set.js';
+import type { PromptRenderer } from '../../../prompting/templates/prompt-set.js';
 import { isTable } from '../../../proposers/moves.js';
-import { behaviorOf, medianEpisode } from '../../../rollout/behavior.js';
+import { behaviorOf, medianEpisodeIndex } from '../../../rollout/behavior.js';
 import type { EpisodeRecord } from '../../../rollout/episode.js';
 import type { BufferEntry } from '../../../rollout/replay-buffer.js';
 import { type CriticContext, statisticsContext } from './context.js';
@@ -34,7 +34,7 @@ export function createCriticPrompter(parts: {
   readonly config: Pick<CriticConfig, 'rows' | 'show'>;
   readonly environment: EnvironmentSpec;
   readonly encoding: Encoding;
-  readonly prompts: Prompts<CriticContext>;
+  readonly prompts: PromptRenderer<CriticContext>;
   readonly task: TaskContext;
   readonly most: number;
 }) {
@@ -42,7 +42,7 @@ export function createCriticPrompter(parts: {
   return {
     prompt({ best, episodes, iteration, iterations, revised }: RevisionRequest) {
       const scores = [revised.score, ...(best === undefined ? [] : [best.score])];
-      const asText = scoreTexts(scores);
+      const asText = scoreFormatFor(scores);
       const context: CriticContext = {
         ...task,
         iterations,
@@ -80,7 +80,7 @@ function episodeContext(
   episodes: readonly EpisodeRecord[],
   returnText: ScoreFormat,
 ): Pick<CriticContext, 'episode' | 'statistics'> {
-  const median = medianEpisode(returns);
+  const median = medianEpisodeIndex(returns);
   return {
     statistics: show === 'median-episode' ? null : statisticsContext(behaviorOf(episodes, environment)),
     episode:

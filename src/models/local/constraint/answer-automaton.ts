@@ -126,15 +126,15 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
   const match = patternMatcher([{ text: grammar.mention, role: 'mention' as const }, ...thinkingPatterns]);
   const opener = openerOf(grammar);
   const lastIndex = labels.length - 1;
-  const spaceOf = (index: number) => labels[index]!.length - literals[index]!.length;
+  const spacesIn = (index: number) => labels[index]!.length - literals[index]!.length;
   const isComplete = ({ index, text }: AnswerState & { kind: 'value' }) =>
-    text.length > spaceOf(index) && valueGrammar.isComplete(text.slice(spaceOf(index)));
-  const afterThought = (matcher: number): AnswerState =>
+    text.length > spacesIn(index) && valueGrammar.isComplete(text.slice(spacesIn(index)));
+  const afterThinking = (matcher: number): AnswerState =>
     closing === undefined ? freeState(matcher, false) : { kind: 'lead', offset: 0, mayThink: false };
 
   function stepFree(state: AnswerState & { kind: 'free' }, byte: number): AnswerState | undefined {
     const { next, role } = match(state.matcherState, byte);
-    if (state.isThinking) return role === 'close' ? afterThought(next) : freeState(next, true);
+    if (state.isThinking) return role === 'close' ? afterThinking(next) : freeState(next, true);
     if (role === 'open') return freeState(next, true);
     const continues = byte === opener.charCodeAt(state.matched);
     const matched =
@@ -178,7 +178,9 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
     const { index } = state;
     const text = state.text + String.fromCharCode(byte);
     const isPart =
-      state.text.length < spaceOf(index) ? text === ' ' : valueGrammar.isFeasible(text.slice(spaceOf(index)));
+      state.text.length < spacesIn(index)
+        ? text === ' '
+        : valueGrammar.isFeasible(text.slice(spacesIn(index)));
     if (isPart) return { ...state, text };
     if (!isComplete(state)) return undefined;
     if (index < lastIndex || closing !== undefined)

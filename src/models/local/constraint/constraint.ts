@@ -128,7 +128,8 @@ export function createConstraint(
   };
   return {
     answerTokens: costs.answer + (thinking ? vocabulary.spell(thinkingEnd).length : 0),
-    start: () => new Reply(rules, automaton.start(thinking ? 'open' : mayThink(vocabulary) ? 'may' : 'none')),
+    start: () =>
+      new ReplyState(rules, automaton.start(thinking ? 'open' : mayThink(vocabulary) ? 'may' : 'none')),
   };
 }
 
@@ -201,7 +202,7 @@ function answerCosts(automaton: AnswerAutomaton, { spell }: ConstraintVocabulary
 /** Maximum number of cached masks per grammar. They are cached because states recur across candidates and calls. */
 const maxCachedMasks = 4096;
 
-class Reply implements ConstraintState {
+class ReplyState implements ConstraintState {
   readonly #rules: ReplyRules;
   #state: AnswerState;
   /** Tokens that must come next, because they spell a fixed part of the reply. */

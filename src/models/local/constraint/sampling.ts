@@ -35,16 +35,16 @@ export function sampleToken(
   // The most likely token has weight 1.
   if (minP > 0) for (let i = 0; i < weights.length; i++) if (weights[i]! < minP) weights[i] = 0;
   const totalWeight = total(weights);
-  const toSample = (id: number) => ({
+  const toSampledToken = (id: number) => ({
     id,
     logProbability: logits[id]! / temperature - (logits[best]! / temperature + Math.log(totalWeight)),
   });
   let remaining = random.random() * totalWeight;
   for (let i = 0; i < weights.length; i++) {
     remaining -= weights[i]!;
-    if (remaining < 0) return toSample(ids === undefined ? i : ids[i]!);
+    if (remaining < 0) return toSampledToken(ids === undefined ? i : ids[i]!);
   }
-  return toSample(best);
+  return toSampledToken(best);
 }
 
 /** True if a token is drawn by logits and temperature alone, from all tokens or all that an `only` mask allows. */

@@ -19,14 +19,14 @@ interface CacheGraphs {
   readonly rearrange: ort.InferenceSession;
 }
 
-interface DeviceCaches {
+interface DeviceCacheFactory {
   /** @returns an empty cache for one row */
   make(): TokenCache;
   close(): Promise<void>;
 }
 
 /** @throws Error if the device can't run the graphs */
-export async function deviceCaches(shape: CacheShape): Promise<DeviceCaches> {
+export async function openDeviceCaches(shape: CacheShape): Promise<DeviceCacheFactory> {
   const graphs = {
     write: await openGraph(shape, write, false),
     rearrange: await openGraph(shape, rearrange, true),
@@ -40,14 +40,14 @@ export async function deviceCaches(shape: CacheShape): Promise<DeviceCaches> {
   };
 }
 
-type Emit = (g: GraphBuilder, shape: CacheShape) => (index: number) => Value;
+type TensorEmitter = (g: GraphBuilder, shape: CacheShape) => (index: number) => Value;
 
 /** Opens a graph with 2 × layers outputs, which stay on the device if `located`. */
-function openGraph(shape: CacheShape, emit: Emit, located: boolean): Promise<ort.InferenceSession> {
+function openGraph(shape: CacheShape, emit: TensorEmitter, located: boolean): Promise<ort.InferenceSession> {
   const g = new GraphBuilder();
-  const one = emit(g, shape);
+  const emitTensor = emit(g, shape);
   for (let index = 0; index < 2 * shape.layers; index++)
-    g.output(`changed.${index}`, one(index), 'float32', []);
+    g.output(`changed.${index}`, emitTensor(index), 'float32', []);
   return ort.InferenceSession.create(g.build('cache').model, {
     executionProviders: [shaderDevice],
     enableMemPattern: false,
@@ -56,7 +56,7 @@ function openGraph(shape: CacheShape, emit: Emit, located: boolean): Promise<ort
   });
 }
 
-const write: Emit = (g, { headDim }) => {
+const write: TensorEmitter = (g, { headDim }) => {
   const places = g.input('places', 'int64', ['N', 1]);
   return (index) =>
     g.op('ScatterND', [
@@ -66,7 +66,7 @@ const write: Emit = (g, { headDim }) => {
     ]);
 };
 
-const rearrange: Emit = (g, { kvHeads, headDim }) => {
+const rearrange: TensorEmitter = (g, { kvHeads, headDim }) => {
   const rows = g.input('rows', 'int32', ['R']);
   const slots = g.input('slots', 'int32', ['C']);
   return (index) => {

@@ -5,18 +5,18 @@ import type { Device } from '../settings.js';
 import type { AvailableDevices } from './device.js';
 
 /** Usable devices, unusable ones with the reasons, and the device that `auto` selects. */
-export interface Devices extends AvailableDevices {
+export interface DetectedDevices extends AvailableDevices {
   readonly auto: Device;
 }
 
 /** @throws UserError if the runtime is missing, or a driver crashes while being probed */
-export async function findDevices(): Promise<Devices> {
+export async function findDevices(): Promise<DetectedDevices> {
   requireRuntime();
   const child = startProcess(new URL('./device-child', import.meta.url), {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
   return new Promise((resolve, reject) => {
-    child.on('message', (devices: Devices) => resolve(devices));
+    child.on('message', (devices: DetectedDevices) => resolve(devices));
     child.on('error', reject);
     child.on('exit', (code, signal) =>
       reject(

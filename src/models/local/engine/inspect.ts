@@ -8,7 +8,7 @@ import type { DecoderConfig } from '../weights/decoder-config.js';
 import { openWeights } from '../weights/gguf-tensors.js';
 import type { StoredTensors } from '../weights/safetensors.js';
 
-export type SystemMessages = 'rendered' | 'left-out' | 'rejected';
+export type SystemMessageSupport = 'rendered' | 'left-out' | 'rejected';
 
 export interface ModelReport {
   readonly directory: string;
@@ -24,7 +24,7 @@ export interface ModelReport {
     readonly file: string;
     readonly templateFile: string;
     /** The chat template's treatment of system messages. */
-    readonly system: SystemMessages;
+    readonly system: SystemMessageSupport;
     readonly eosTokens: readonly number[];
   };
   /** Problems that prevent the model from running; empty if there are none. */
@@ -65,7 +65,7 @@ export function inspectModel(directory: string, ignoredKeys: readonly string[] =
       tokenizer: {
         file: tokenizer.file,
         templateFile: tokenizer.template.file,
-        system: systemMessages(tokenizer.template),
+        system: systemMessageSupport(tokenizer.template),
         eosTokens: tokenizer.eosTokens,
       },
     }),
@@ -118,7 +118,7 @@ export function summarizeWeights(weights: StoredTensors): NonNullable<ModelRepor
 
 const product = (shape: readonly number[]) => shape.reduce((a, b) => a * b, 1);
 
-function systemMessages(template: ChatTokenizer['template']): SystemMessages {
+function systemMessageSupport(template: ChatTokenizer['template']): SystemMessageSupport {
   try {
     const [systemText, userText] = ['what-the-system-says', 'what-the-user-asks'];
     const rendered = template.render([

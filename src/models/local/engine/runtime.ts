@@ -1,7 +1,7 @@
 import { type BuiltGraph, shaderDevice } from '../graph/graph.js';
 import { attentionLayers, type DecoderConfig, stateShapes } from '../weights/decoder-config.js';
 import { longRopeStart } from '../weights/rope.js';
-import { deviceCaches } from './device-cache.js';
+import { openDeviceCaches } from './device-cache.js';
 import {
   type CacheShape,
   cacheShape,
@@ -64,7 +64,7 @@ export async function openSession(
   config: DecoderConfig,
   settings: SessionSettings,
 ): Promise<DecoderSession> {
-  const caches = await cachesOf(settings, cacheShape(config));
+  const caches = await openCaches(settings, cacheShape(config));
   const session = await ort.InferenceSession.create(graph.model, sessionOptions(graph, settings));
   const layers = attentionLayers(config);
   const shapes = stateShapes(config);
@@ -104,8 +104,8 @@ function newEntries(
 }
 
 /** Creates caches on the device with WebGPU, otherwise in memory: in Node, only WebGPU can keep tensors on a device. */
-async function cachesOf({ device }: SessionSettings, shape: CacheShape) {
-  if (device === shaderDevice) return deviceCaches(shape);
+async function openCaches({ device }: SessionSettings, shape: CacheShape) {
+  if (device === shaderDevice) return openDeviceCaches(shape);
   return { make: () => new KeyValueCache(shape), close: async () => undefined };
 }
 

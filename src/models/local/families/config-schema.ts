@@ -85,7 +85,7 @@ export interface ModelFamily {
   /** Maps the family's own spellings of keys to Llama's. */
   readonly spellings?: Readonly<Record<string, string>>;
   /** Keys, in Llama's spelling, that are derived from other keys if absent or null. */
-  readonly derived?: (config: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
+  readonly deriveKeys?: (config: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
   readonly keys?: readonly OwnKey[];
   readonly harmlessKeys?: readonly string[];
   /** Values at which a key has no effect in this family. */
@@ -106,9 +106,9 @@ export interface ModelFamily {
   readonly layerType?: (config: HfConfig, layer: number) => LayerType;
   /** True if `layer_types` may override `layerType`. */
   readonly typed?: boolean;
-  readonly windowed?: (config: HfConfig) => boolean;
+  readonly hasWindows?: (config: HfConfig) => boolean;
   /** Returns rope keys of a layer that override the config's; null if the layer has no rotation. */
-  readonly ropeOf?: (config: HfConfig, layer: number, type: LayerType) => Partial<HfConfig> | null;
+  readonly ropeOverrides?: (config: HfConfig, layer: number, type: LayerType) => Partial<HfConfig> | null;
   readonly recurrent?: RecurrentLayers;
   readonly options?: (config: HfConfig, file: string) => DecoderOptions;
 }

@@ -6,9 +6,9 @@ import type { DecoderOptions, HfConfig, LayerType, ModelFamily } from './config-
 import { gpt2, qwen35 } from './recurrent-families.js';
 
 const always = () => true;
-const everywhere = (): LayerType => 'sliding_attention';
+const alwaysSliding = (): LayerType => 'sliding_attention';
 /** Gives every n-th layer full attention, and the others a window. */
-const allBut =
+const fullEveryNth =
   (n: number) =>
   (_: HfConfig, layer: number): LayerType =>
     (layer + 1) % n === 0 ? 'full_attention' : 'sliding_attention';
@@ -16,7 +16,7 @@ const allBut =
 const qwen = {
   theta: 10_000,
   defaults: { num_key_value_heads: 32, sliding_window: 4096 },
-  windowed: (config) => config.use_sliding_window === true,
+  hasWindows: (config) => config.use_sliding_window === true,
   typed: true,
   layerType: (config, layer) =>
     layer >= (config.max_window_layers ?? 28) ? 'sliding_attention' : 'full_attention',
@@ -35,7 +35,7 @@ const gemmaModules = {
 const gemma = {
   activation: 'gelu-tanh',
   biases: 'attention',
-  windowed: always,
+  hasWindows: always,
   typed: true,
   options: (config: HfConfig): DecoderOptions => ({
     modules: gemmaModules,
@@ -70,7 +70,7 @@ const graniteKeys = [
 ] as const;
 
 /** Old configs state a single rope scaling, which doesn't apply to layers with a window. */
-const plainInWindows =
+const unscaledInWindows =
   (theta: (config: HfConfig, type: LayerType) => number) =>
   (config: HfConfig, _: number, type: LayerType): Partial<HfConfig> => ({
     rope_theta: theta(config, type),
@@ -80,8 +80,8 @@ const plainInWindows =
 const mistral = {
   biases: 'none',
   defaults: { num_key_value_heads: 8, sliding_window: 4096 },
-  windowed: always,
-  layerType: everywhere,
+  hasWindows: always,
+  layerType: alwaysSliding,
 } as const satisfies ModelFamily;
 
 export const modelFamilies: Readonly<Record<string, ModelFamily>> = {
@@ -95,7 +95,7 @@ export const modelFamilies: Readonly<Record<string, ModelFamily>> = {
     neutral: { use_qk_norm: true, qk_norm: true },
     options: () => ({ qkNorm: true }),
   },
-  ministral: { ...mistral, windowed: (config) => config.sliding_window != null, typed: true },
+  ministral: { ...mistral, hasWindows: (config) => config.sliding_window != null, typed: true },
   ministral3: {
     ...mistral,
     defaults: { num_key_value_heads: 8, head_dim: 128, rms_norm_eps: 1e-5, max_position_embeddings: 262_144 },
@@ -107,10 +107,10 @@ export const modelFamilies: Readonly<Record<string, ModelFamily>> = {
     biases: 'all',
     theta: 2e6,
     defaults: { num_key_value_heads: 4, tie_word_embeddings: true, max_position_embeddings: 32_768 },
-    windowed: (config) => config.use_sliding_window === true && config.sliding_window != null,
+    hasWindows: (config) => config.use_sliding_window === true && config.sliding_window != null,
     typed: true,
     layerType: (config, layer) => (rotates(config, layer) ? 'full_attention' : 'sliding_attention'),
-    ropeOf: (config, layer) => (rotates(config, layer) ? {} : null),
+    ropeOverrides: (config, layer) => (rotates(config, layer) ? {} : null),
   },
   gemma2: {
     ...gemma,
@@ -122,7 +122,7 @@ export const modelFamilies: Readonly<Record<string, ModelFamily>> = {
       attn_logit_softcapping: 50,
       final_logit_softcapping: 30,
     },
-    layerType: allBut(2),
+    layerType: fullEveryNth(2),
   },
   gemma3_text: {
     ...gemma,
@@ -138,8 +138,8 @@ export const modelFamilies: Readonly<Record<string, ModelFamily>> = {
     harmlessKeys: ['cache_implementation'],
     defaults: { ...gemmaDefaults, vocab_size: 262_208, max_position_embeddings: 131_072 },
     layerType: (config, layer) =>
-      allBut(config.sliding_window_pattern ?? config._sliding_window_pattern ?? 6)(config, layer),
-    ropeOf: plainInWindows((config, type) =>
+      fullEveryNth(config.sliding_window_pattern ?? config._sliding_window_pattern ?? 6)(config, layer),
+    ropeOverrides: unscaledInWindows((config, type) =>
       type === 'sliding_attention' ? (config.rope_local_base_freq ?? 1e4) : (config.rope_theta ?? 1e6),
     ),
     options: (config) => ({ ...gemma.options(config), qkNorm: true }),
@@ -151,8 +151,8 @@ export const modelFamilies: Readonly<Record<string, ModelFamily>> = {
     ropes: ['none', 'longrope'],
     ropeAliases: { su: 'longrope', yarn: 'longrope' },
     defaults: { rms_norm_eps: 1e-5, max_position_embeddings: 4096, original_max_position_embeddings: 4096 },
-    windowed: always,
-    layerType: everywhere,
+    hasWindows: always,
+    layerType: alwaysSliding,
     options: () => ({
       modules: { ...llamaModules, attention: ['self_attn.qkv_proj'], feedForward: ['mlp.gate_up_proj'] },
     }),
@@ -167,10 +167,10 @@ export const modelFamilies: Readonly<Record<string, ModelFamily>> = {
     // If the keys for experts and layer types are absent, the model has Mamba layers and experts.
     defaults: { num_local_experts: 8, shared_intermediate_size: 1024 },
     biases: 'attention',
-    ropeOf: (config) => (config.position_embedding_type === 'rope' ? {} : null),
+    ropeOverrides: (config) => (config.position_embedding_type === 'rope' ? {} : null),
     options: (config, file) => ({
       ...graniteOptions(config),
-      ...hybridLayers(config, file),
+      ...requireAttentionLayers(config, file),
       intermediate: config.shared_intermediate_size ?? config.intermediate_size,
       modules: {
         ...llamaModules,
@@ -199,7 +199,7 @@ function queryGrowth(config: HfConfig, file: string): DecoderConfig['queryGrowth
 }
 
 /** @throws UserError unless every layer is attention plus a single feed-forward part */
-function hybridLayers(config: HfConfig, file: string): object {
+function requireAttentionLayers(config: HfConfig, file: string): object {
   const experts = config.num_local_experts;
   if (experts !== 0) throw valueError(file, 'num_local_experts', experts, ['0']);
   const types: unknown = config.layer_types ?? config.layers_block_type;

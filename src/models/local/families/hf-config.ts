@@ -53,7 +53,7 @@ function readGgufConfig(gguf: GgufFile, ignoredKeys: readonly string[]): Decoder
   const config: DecoderConfig = {
     ...parsed,
     ...(wholeNorms && { norm: { ...parsed.norm, offset: 0 } }),
-    layers: parsed.layers.map((layer) => storedLayer(layer, gguf)),
+    layers: parsed.layers.map((layer) => ggufLayer(layer, gguf)),
   };
   const divisors = ropeDivisors(gguf);
   if (divisors === undefined) return config;
@@ -61,13 +61,13 @@ function readGgufConfig(gguf: GgufFile, ignoredKeys: readonly string[]): Decoder
     throw valueError(gguf.file, 'rope_freqs.weight', divisors.slice(0, 4), [
       `${config.headDim / 2} positive numbers`,
     ]);
-  const divided = (rope: Rope | undefined): Rope | undefined =>
+  const withDivisors = (rope: Rope | undefined): Rope | undefined =>
     rope && { theta: rope.theta, scaling: 'divided', divisors };
-  return { ...config, layers: config.layers.map((layer) => ({ ...layer, rope: divided(layer.rope) })) };
+  return { ...config, layers: config.layers.map((layer) => ({ ...layer, rope: withDivisors(layer.rope) })) };
 }
 
 /** Adapts a layer to GGUF files, which store decay rates directly and interleave the value heads that share a key. */
-function storedLayer({ recurrence, ...layer }: LayerConfig, { metadata }: GgufFile): LayerConfig {
+function ggufLayer({ recurrence, ...layer }: LayerConfig, { metadata }: GgufFile): LayerConfig {
   if (recurrence === undefined) return layer;
   // Ollama's own files state whether they reordered the heads.
   const order = metadata.get('qwen35.ssm.v_head_reordered') === false ? 'grouped' : 'tiled';
@@ -189,7 +189,7 @@ function readFamily(
 }
 
 /** Renames keys to Llama's names. If both names are present, the family's own takes precedence. */
-function renameKeys(content: Readonly<Record<string, unknown>>, { spellings, derived }: ModelFamily) {
+function renameKeys(content: Readonly<Record<string, unknown>>, { spellings, deriveKeys }: ModelFamily) {
   const respell = ([key, value]: [string, unknown]): [string, unknown] => [spellings?.[key] ?? key, value];
   const entries = Object.entries(content);
   const isOwn = ([key]: [string, unknown]) => spellings !== undefined && key in spellings;
@@ -197,7 +197,7 @@ function renameKeys(content: Readonly<Record<string, unknown>>, { spellings, der
     ...entries.filter((entry) => !isOwn(entry)),
     ...entries.filter(isOwn).map(respell),
   ]);
-  const defaults = Object.entries(derived?.(translated) ?? {}).filter(([key]) => translated[key] == null);
+  const defaults = Object.entries(deriveKeys?.(translated) ?? {}).filter(([key]) => translated[key] == null);
   return { ...translated, ...Object.fromEntries(defaults) };
 }
 
@@ -261,7 +261,7 @@ function readLayers(config: HfConfig, family: ModelFamily, headDim: number, file
     throw valueError(file, 'layer_types', config.layer_types, [
       `a list with one type for each of the ${count} layers`,
     ]);
-  const window = family.windowed?.(config) ? (config.sliding_window ?? undefined) : undefined;
+  const window = family.hasWindows?.(config) ? (config.sliding_window ?? undefined) : undefined;
   const ropeFamily = {
     headDim,
     theta: family.theta ?? 10_000,
@@ -280,7 +280,7 @@ function readLayers(config: HfConfig, family: ModelFamily, headDim: number, file
     const defaultType =
       window === undefined ? 'full_attention' : (family.layerType?.(config, layer) ?? 'full_attention');
     const type = layerType(config, family, layer, defaultType, window !== undefined, file);
-    const rope = family.ropeOf?.(config, layer, type);
+    const rope = family.ropeOverrides?.(config, layer, type);
     return {
       rope: rope === null ? undefined : readRope({ ...config, ...rope }, type, ropeFamily, file),
       window: type === 'sliding_attention' ? window : undefined,

@@ -67,7 +67,7 @@ export const gpt2: ModelFamily = {
     layer_norm_epsilon: 'rms_norm_eps',
   },
   // By default, the feed-forward part is four times as wide as the residual stream.
-  derived: ({ hidden_size }) => ({ intermediate_size: 4 * Number(hidden_size) }),
+  deriveKeys: ({ hidden_size }) => ({ intermediate_size: 4 * Number(hidden_size) }),
   harmlessKeys: (
     'n_ctx reorder_and_upcast_attn summary_activation summary_first_dropout ' +
     'summary_proj_to_labels summary_type summary_use_proj task_specific_params'
@@ -80,7 +80,7 @@ export const gpt2: ModelFamily = {
   },
   activation: 'gelu-tanh',
   biases: 'all',
-  ropeOf: () => null,
+  ropeOverrides: () => null,
   options: () => ({
     norm: { kind: 'layer', offset: 0 },
     gated: false,

@@ -4,10 +4,10 @@ import type { Constraint, ConstraintState } from '../constraint/constraint.js';
 import { isUnfiltered, logProbability, sampleToken, type TokenMask } from '../constraint/sampling.js';
 import type { AdapterInputs } from '../engine/runtime.js';
 import { TextStream, type TokenBytes } from '../tokens/token-text.js';
-import type { GeneratedReply, GenerateJob } from './protocol.js';
+import type { GeneratedReply, GenerationJob } from './protocol.js';
 
 export interface GenerationRequest
-  extends Pick<GenerateJob, 'seeds' | 'maxTokens' | 'conversation' | 'sampledLogProbabilities'> {
+  extends Pick<GenerationJob, 'seeds' | 'maxTokens' | 'conversation' | 'sampledLogProbabilities'> {
   /** Only for a graph that has adapter inputs; after they change, call `TextGenerator.forget`. */
   readonly adapter?: AdapterInputs;
   readonly prompt: readonly number[];

@@ -26,12 +26,12 @@ import { openWeights } from '../weights/gguf-tensors.js';
 import type { StoredTensors } from '../weights/safetensors.js';
 import type { GenerationHooks } from './candidate.js';
 import { TextGenerator } from './generation.js';
-import type { GenerateJob, JobResult, LoadReport, LoadSettings } from './protocol.js';
+import type { GenerationJob, JobResult, LoadReport, LoadSettings } from './protocol.js';
 
 export interface Engine {
   readonly report: LoadReport;
   /** Calls may overlap. @throws RequestError or UserError for a job that can't be run, AbortedError if aborted */
-  generate(job: GenerateJob, hooks: GenerationHooks): Promise<JobResult>;
+  generate(job: GenerationJob, hooks: GenerationHooks): Promise<JobResult>;
   close(): Promise<void>;
 }
 
@@ -97,7 +97,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
 }
 
 /** Returns the token ids of complete replies. Without the end token, a text would always beat its continuations. */
-function repliesOf(
+function replyTokenIds(
   texts: readonly string[],
   tokenizer: ChatTokenizer,
   eosTokens: ReadonlySet<number>,
@@ -170,6 +170,6 @@ export function constraintCache(
         return createConstraint(grammar, vocabulary, thinking);
       }),
     among: (texts: readonly string[]) =>
-      cached(JSON.stringify(texts), () => choiceConstraint(repliesOf(texts, tokenizer, eosTokens))),
+      cached(JSON.stringify(texts), () => choiceConstraint(replyTokenIds(texts, tokenizer, eosTokens))),
   };
 }

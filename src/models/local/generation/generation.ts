@@ -20,7 +20,7 @@ export class AbortedError extends Error {
  * in other chunks are rounded differently, which can change replies of quantised models. Chunks are longer if layers
  * have a state, because few states are kept.
  */
-const chunkOf = (hasStates: boolean): number => (hasStates ? 256 : 64);
+const chunkSize = (hasStates: boolean): number => (hasStates ? 256 : 64);
 
 /** Maximum number of tokens read together. A prompt that joins counts as long as the longest of the others. */
 const maxJointTokens = 256;
@@ -32,7 +32,7 @@ const maxShortPrompt = 64;
 const batchBytes = 2 ** 29;
 
 /** Memory limit in bytes for cached prompts. Games that outgrow it are read from the start at every turn. */
-const promptBytes = () => Math.max(batchBytes, machineMemory().total / 4);
+const maxPromptBytes = () => Math.max(batchBytes, machineMemory().total / 4);
 
 /**
  * Generates replies. A prompt is prefilled once for all its candidates and cached for later requests. Requests are
@@ -62,7 +62,7 @@ export class TextGenerator {
     config: DecoderConfig,
     bytes: TokenBytes,
     maxRequests = 1,
-    memory = { rows: batchBytes, prompts: promptBytes() },
+    memory = { rows: batchBytes, prompts: maxPromptBytes() },
   ) {
     this.#session = session;
     this.#config = config;
@@ -147,7 +147,7 @@ export class TextGenerator {
     const kind = { conversation, system, isLong: limit !== undefined && prompt.length + maxTokens > limit };
     try {
       // Cached tokens have no logits, so read the last token again.
-      const step = work.request.readTogether ? 1 : chunkOf(this.#hasStates);
+      const step = work.request.readTogether ? 1 : chunkSize(this.#hasStates);
       const cachedPrompt = await this.#prompts.lookUp(kind, prompt.slice(0, -1), step);
       const cachedTokens = cachedPrompt.cache.length;
       this.#prefilling.push({ ...work, cachedPrompt, cachedTokens, candidates: [] });
@@ -164,7 +164,7 @@ export class TextGenerator {
     try {
       const from = promptCache.length;
       hooks.onRead?.(from, ids.length);
-      const chunk = ids.slice(from, from + chunkOf(this.#hasStates));
+      const chunk = ids.slice(from, from + chunkSize(this.#hasStates));
       const isLast = from + chunk.length === ids.length;
       const output = await this.#session.forward({
         ids: chunk,

@@ -16,7 +16,7 @@ export interface PromptKind {
   readonly isLong: boolean;
 }
 
-interface KindPrompt extends CachedPrompt {
+interface PromptEntry extends CachedPrompt {
   kind: PromptKind;
   /** Length of the prompt that was last looked up; `tokens` may also contain a reply to it. */
   lookupLength: number;
@@ -40,7 +40,7 @@ export class PromptCaches {
   readonly #newCache: () => TokenCache;
   readonly #limits: PromptLimits;
   /** Prompts in order of use, the least recently used first. */
-  #prompts: KindPrompt[] = [];
+  #prompts: PromptEntry[] = [];
 
   constructor(newCache: () => TokenCache, limits: PromptLimits) {
     this.#newCache = newCache;
@@ -78,7 +78,7 @@ export class PromptCaches {
     while (this.#prompts.length > 0) this.#drop().cache.reset(0);
   }
 
-  #cut(prompt: KindPrompt, common: number): KindPrompt {
+  #cut(prompt: PromptEntry, common: number): PromptEntry {
     const keptLength = this.#limits.hasStates ? prompt.states.cut(common) : common;
     prompt.cache.truncate(keptLength);
     prompt.tokens = prompt.tokens.slice(0, keptLength);
@@ -86,7 +86,7 @@ export class PromptCaches {
   }
 
   /** Copies the common prefix of a cached prompt; the prompt stays unchanged for requests that continue it. */
-  async #copy(kind: PromptKind, from: KindPrompt | undefined, common: number): Promise<KindPrompt> {
+  async #copy(kind: PromptKind, from: PromptEntry | undefined, common: number): Promise<PromptEntry> {
     const states = from?.states.copy() ?? new StateSnapshots();
     const keptLength = this.#limits.hasStates ? states.cut(common) : common;
     const tokens = from?.tokens.slice(0, keptLength) ?? [];
@@ -108,7 +108,7 @@ export class PromptCaches {
     while (total() > this.#limits.tokens && this.#prompts.length > 1) this.#drop();
   }
 
-  #drop(): KindPrompt {
+  #drop(): PromptEntry {
     const oldest = this.#prompts.shift()!;
     oldest.tokens = [];
     return oldest;
@@ -116,7 +116,7 @@ export class PromptCaches {
 }
 
 /** True while another request is reading the prompt, or if that request was aborted. */
-const isUnread = ({ lookupLength, tokens }: KindPrompt): boolean => tokens.length < lookupLength;
+const isUnread = ({ lookupLength, tokens }: PromptEntry): boolean => tokens.length < lookupLength;
 
 export function commonPrefix(a: readonly number[], b: readonly number[]): number {
   const limit = Math.min(a.length, b.length);

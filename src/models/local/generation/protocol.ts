@@ -10,7 +10,7 @@ export const loadKeys = [...ownKeys, 'template', 'ignoreKeys'] as const;
 export type LoadSettings = Pick<LocalConfig, (typeof loadKeys)[number]>;
 
 /** A request for replies to a prompt, one per seed. */
-export interface GenerateJob extends Pick<GenerateOptions, 'seeds' | 'grammar' | 'choices'> {
+export interface GenerationJob extends Pick<GenerateOptions, 'seeds' | 'grammar' | 'choices'> {
   readonly messages: readonly ChatMessage[];
   readonly maxTokens: number;
   /** Absent settings default to the model's recommended values. */
@@ -56,10 +56,10 @@ export type FailureReport =
 
 export type ParentMessage =
   | { readonly kind: 'load'; readonly settings: LoadSettings }
-  | { readonly kind: 'generate'; readonly id: number; readonly job: GenerateJob }
+  | { readonly kind: 'generate'; readonly id: number; readonly job: GenerationJob }
   | { readonly kind: 'abort'; readonly id: number };
 
-export type ProcessMessage =
+export type ChildMessage =
   | { readonly kind: 'loaded'; readonly report: LoadReport }
   | { readonly kind: 'load-failed'; readonly failure: FailureReport }
   | { readonly kind: 'read'; readonly id: number; readonly read: number; readonly of: number }

@@ -148,7 +148,7 @@ function factorsIn(file: string): ReadonlyMap<string, FactorTensors> {
         alternatives: linearModules,
       });
     const found = factorsByModule.get(module) ?? {};
-    if (part in found) throw failure(tensor, 'occurs twice');
+    if (part in found) throw tensorError(tensor, 'occurs twice');
     factorsByModule.set(module, { ...found, [part]: tensor });
   }
   return factorsByModule;
@@ -156,29 +156,32 @@ function factorsIn(file: string): ReadonlyMap<string, FactorTensors> {
 
 function pairOf(module: string, { lora_A: a, lora_B: b }: FactorTensors): Omit<ModuleChange, 'scale'> {
   if (a === undefined || b === undefined)
-    throw failure(
+    throw tensorError(
       (a ?? b)!,
       `has no counterpart: ${module}.${a === undefined ? 'lora_A' : 'lora_B'} is missing`,
     );
   const rank = a.shape[0]!;
   for (const tensor of [a, b]) {
-    checkNumbers(tensor);
+    requireFinite(tensor);
     if (tensor.shape.length !== 2 || tensor.shape[tensor === a ? 0 : 1] !== rank)
-      throw failure(tensor, `has the shape [${tensor.shape.join(', ')}], but rank and dimensions must match`);
+      throw tensorError(
+        tensor,
+        `has the shape [${tensor.shape.join(', ')}], but rank and dimensions must match`,
+      );
   }
   return { a, b, rank };
 }
 
 /** @throws UserError if the tensor has an unsupported dtype or non-finite numbers */
-function checkNumbers(tensor: StoredTensor): void {
+function requireFinite(tensor: StoredTensor): void {
   requireTensor(new Map([[tensor.name, tensor]]), tensor.name);
   if (toFloat32(readTensorBytes(tensor), tensor.dtype).every(Number.isFinite)) return;
-  throw failure(
+  throw tensorError(
     tensor,
     'contains numbers that are not finite: the training diverged, or the file is damaged',
     'use an earlier checkpoint, or copy the file again',
   );
 }
 
-const failure = ({ file, name }: StoredTensor, what: string, hint = 'save it again with PEFT') =>
+const tensorError = ({ file, name }: StoredTensor, what: string, hint = 'save it again with PEFT') =>
   new UserError({ file, field: name, message: `can't use this adapter: the tensor ${what}`, hint });

@@ -1,6 +1,6 @@
 import type { Value } from './graph.js';
 import { applyCap, applyNorm, type DecoderBuild, projectionWidths, scaleBy } from './parameters.js';
-import { factorScale, type Rotation, rotate, type TokenPlaces } from './rotation.js';
+import { type NewTokenPositions, type Rotation, rotate, rotationScale } from './rotation.js';
 
 /** Keys and values of one layer that were computed earlier. */
 export interface CachedSegment {
@@ -69,7 +69,7 @@ export function emitShapes({ g, config }: DecoderBuild, ids: Value, given?: Valu
   };
 }
 
-export interface TokenPositions extends TokenPlaces {
+export interface TokenPositions extends NewTokenPositions {
   /** int32 [P, T₁ + T₂ + …]: positions of the cached keys, segment by segment. Spare slots are beyond any context. */
   readonly cachedPositions?: Value;
 }
@@ -105,17 +105,17 @@ interface AttentionContext {
   readonly rotation: Rotation | undefined;
   /** Factors by which the queries are multiplied, broadcast over [B, S, kvHeads, g, headDim]. */
   readonly growth: Value | undefined;
-  readonly mix: (projected: Qkv) => AttentionMix;
+  readonly mix: (projected: Qkv) => AttentionResult;
 }
 
 /** The cached segments that queries attend to in addition to the new tokens, and the bias that masks both. */
-interface Visible {
+interface VisibleSegments {
   readonly shapes: AttentionShapes;
   readonly bias: Value;
   readonly segments: readonly CachedSegment[];
 }
 
-export interface AttentionMix {
+export interface AttentionResult {
   /** [N, heads·headDim] */
   readonly merged: Value;
   /** [kvHeads, B, S, headDim] */
@@ -142,7 +142,11 @@ export function emitAttention(
 }
 
 /** Emits the attention of each row to the segments and to its own new tokens. */
-export function mixSegments(build: DecoderBuild, seen: Visible, { query, key, value }: Qkv): AttentionMix {
+export function mixSegments(
+  build: DecoderBuild,
+  seen: VisibleSegments,
+  { query, key, value }: Qkv,
+): AttentionResult {
   const { g, config } = build;
   const { shapes } = seen;
   // [B, S, kvHeads, ·, headDim] → [kvHeads, B, ·, S, headDim]
@@ -220,7 +224,7 @@ function rotateTogether(
   const [query, key, value] = g.split('Split', [turned, sizes], 3, { axis: 2 });
   const grouped = g.op('Reshape', [query!, shapes.queries]);
   return {
-    query: scaleQueries(build, grouped, scoreScale / factorScale(config), context),
+    query: scaleQueries(build, grouped, scoreScale / rotationScale(config), context),
     key: key!,
     value: value!,
   };
@@ -237,7 +241,7 @@ function splitGate({ g, config: { heads, headDim } }: DecoderBuild, product: Val
 /** Emits softmax attention of the queries over the cached segments and the new tokens: [kvHeads, B, g·S, headDim]. */
 function attend(
   build: DecoderBuild,
-  { bias, segments, shapes }: Visible,
+  { bias, segments, shapes }: VisibleSegments,
   queries: Value,
   keys: Value,
   values: Value,

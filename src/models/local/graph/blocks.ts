@@ -1,10 +1,10 @@
 /** Attention for training: tokens are packed into one row and split into blocks, first prompts, then replies. */
-import { type AttentionMix, emitBias, emitShapes, mixSegments, type Qkv } from './attention.js';
+import { type AttentionResult, emitBias, emitShapes, mixSegments, type Qkv } from './attention.js';
 import type { Value } from './graph.js';
 import type { DecoderBuild } from './parameters.js';
 
 /** F prompts of at most P tokens, each with up to G replies of at most A tokens. */
-export interface Blocks {
+export interface TokenBlocks {
   /** int32 [F, P] and [F, G, A]: index of the token in each slot; for an empty slot, the index of a padding token. */
   readonly prompts: Value;
   readonly replies: Value;
@@ -16,10 +16,10 @@ export interface Blocks {
 }
 
 /** Returns a function that maps a layer's window to its attention. */
-export function emitBlocks(
+export function emitBlockMixer(
   build: DecoderBuild,
-  { prompts, replies, promptPositions, replyPositions, slots }: Blocks,
-): (window: number | undefined) => (projected: Qkv) => AttentionMix {
+  { prompts, replies, promptPositions, replyPositions, slots }: TokenBlocks,
+): (window: number | undefined) => (projected: Qkv) => AttentionResult {
   const { g, config } = build;
   const { headDim, heads, kvHeads } = config;
   const size = g.op('Shape', [replies]);
@@ -51,15 +51,15 @@ export function emitBlocks(
     key: gather(key, kvHeads, block, shapes.keys),
     value: gather(value, kvHeads, block, shapes.keys),
   });
-  const mixes = new Map<number | undefined, (projected: Qkv) => AttentionMix>();
+  const mixers = new Map<number | undefined, (projected: Qkv) => AttentionResult>();
   return (window) => {
-    const found = mixes.get(window);
+    const found = mixers.get(window);
     if (found !== undefined) return found;
     const biases = {
       prompts: emitBias(build, window, places.prompts),
       replies: emitBias(build, window, places.replies),
     };
-    const mix = (projected: Qkv): AttentionMix => {
+    const mix = (projected: Qkv): AttentionResult => {
       const promptMix = mixSegments(
         build,
         { shapes: promptShapes, bias: biases.prompts, segments: [] },
@@ -74,7 +74,7 @@ export function emitBlocks(
       const all = g.op('Concat', [promptMix.merged, replyMix.merged], { axis: 0 });
       return { ...promptMix, merged: g.op('Gather', [all, slots], { axis: 0 }) };
     };
-    mixes.set(window, mix);
+    mixers.set(window, mix);
     return mix;
   };
 }

@@ -25,7 +25,7 @@ import {
   type Qkv,
   type TokenPositions,
 } from './attention.js';
-import { type Blocks, emitBlocks } from './blocks.js';
+import { emitBlockMixer, type TokenBlocks } from './blocks.js';
 import { type BuiltGraph, GraphBuilder, type Value } from './graph.js';
 import { applyCap, applyNorm, type DecoderBuild, type ParameterSource, scaleBy } from './parameters.js';
 import { emitRecurrence } from './recurrence.js';
@@ -37,7 +37,7 @@ export interface DecoderInputs extends TokenPositions {
   /** Cached segments of each layer with attention, oldest first. */
   readonly cache: readonly (readonly CachedSegment[])[];
   /** Set if one row (B = 1) contains the packed tokens of several sequences; then `cache` isn't used. */
-  readonly blocks?: Blocks;
+  readonly blocks?: TokenBlocks;
   /** States before the new tokens, in the order of `stateShapes`; if undefined, the sequences start here. */
   readonly states?: readonly Value[];
 }
@@ -62,7 +62,7 @@ export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): Decode
   const { g, config } = build;
   const { norms, layers: prefix } = config.modules;
   const shapes = emitShapes(build, inputs.ids);
-  const blocks = inputs.blocks && emitBlocks(build, inputs.blocks);
+  const blockMixer = inputs.blocks && emitBlockMixer(build, inputs.blocks);
   const rotations = new Map<string, Rotation>();
   const biases = new Map<number | undefined, Value>();
   let hidden = embedTokens(build, inputs, shapes.flat);
@@ -80,13 +80,13 @@ export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): Decode
     const rope = JSON.stringify(layer.rope);
     const rotation = layer.rope && (rotations.get(rope) ?? emitRotation(build, layer.rope, inputs));
     if (rotation !== undefined) rotations.set(rope, rotation);
-    const mix = blocks?.(layer.window) ?? rowMixer(layer.window, inputs.cache[keys.length] ?? []);
+    const mix = blockMixer?.(layer.window) ?? rowMixer(layer.window, inputs.cache[keys.length] ?? []);
     const result = emitAttention(build, module, x(), { shapes, rotation, growth, mix });
     keys.push(result.keys);
     values.push(result.values);
     return result.output;
   };
-  const recur = (recurrence: Recurrence, module: string, x: Value) => {
+  const applyRecurrence = (recurrence: Recurrence, module: string, x: Value) => {
     const result = emitRecurrence(build, recurrence, module, x, shapes, inputs.states?.slice(states.length));
     append(states, result.states);
     return result.output;
@@ -95,14 +95,16 @@ export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): Decode
     const module = `${prefix}.${index}`;
     const normalize = (value: Value, norm: string | undefined) =>
       norm === undefined ? value : applyNorm(build, value, `${module}.${norm}`);
-    const addTo = (part: Value) => g.op('Add', [hidden, scaleBy(build, part, config.residualFactor)]);
+    const addResidual = (part: Value) => g.op('Add', [hidden, scaleBy(build, part, config.residualFactor)]);
     const x = () => normalize(hidden, norms.beforeAttention);
     const mixed =
-      layer.recurrence === undefined ? attend(layer, module, x) : recur(layer.recurrence, module, x());
-    hidden = addTo(normalize(mixed, norms.afterAttention));
+      layer.recurrence === undefined
+        ? attend(layer, module, x)
+        : applyRecurrence(layer.recurrence, module, x());
+    hidden = addResidual(normalize(mixed, norms.afterAttention));
     stream.push(hidden);
     const output = feedForward(build, module, normalize(hidden, norms.beforeFeedForward));
-    hidden = addTo(normalize(output, norms.afterFeedForward));
+    hidden = addResidual(normalize(output, norms.afterFeedForward));
     stream.push(hidden);
   });
   return { hidden, keys, values, states, stream };

@@ -113,7 +113,7 @@ const parts = ['codes', 'scales', 'offsets'] as const;
 type MatrixPart = (typeof parts)[number];
 type PartSizes = Record<MatrixPart, number>;
 
-interface PlacedMatrix {
+interface MatrixLayout {
   readonly tensor: StoredTensor;
   readonly packing: Packing;
   readonly blocks: number;
@@ -123,7 +123,7 @@ interface PlacedMatrix {
 }
 
 function layoutOf(matrices: readonly StoredTensor[], packingOf: (tensor: StoredTensor) => Packing) {
-  const layout = matrices.map((tensor): PlacedMatrix => {
+  const layout = matrices.map((tensor): MatrixLayout => {
     const packing = packingOf(tensor);
     const blocks = Math.ceil(tensor.shape[1]! / packing.block);
     const codeBytes = (blocks * packing.block * packing.bits) / 8;
@@ -140,7 +140,7 @@ function layoutOf(matrices: readonly StoredTensor[], packingOf: (tensor: StoredT
   return { layout, bytes };
 }
 
-function headerOf(layout: readonly PlacedMatrix[]): Uint8Array {
+function headerOf(layout: readonly MatrixLayout[]): Uint8Array {
   const entries = layout.flatMap(({ blocks, rowBytes, starts, tensor }) => {
     const rows = tensor.shape[0]!;
     return parts
@@ -163,7 +163,7 @@ function headerOf(layout: readonly PlacedMatrix[]): Uint8Array {
 /** About this many bytes of a matrix are read and packed at a time. */
 const chunkBytes = 1 << 24;
 
-function write(file: string, layout: readonly PlacedMatrix[]): void {
+function write(file: string, layout: readonly MatrixLayout[]): void {
   const temporary = `${file}.${process.pid}.tmp`;
   const descriptor = openSync(temporary, 'w');
   try {
@@ -189,7 +189,7 @@ function write(file: string, layout: readonly PlacedMatrix[]): void {
   }
 }
 
-function packRows({ tensor, packing }: PlacedMatrix, row: number, count: number): PackedRows {
+function packRows({ tensor, packing }: MatrixLayout, row: number, count: number): PackedRows {
   return isPacked(tensor)
     ? repackRows(tensor, row, count)
     : quantizeRows(readRows(tensor, row, count), tensor.shape[1]!, packing);

@@ -24,7 +24,7 @@ export function storedParameters(
   precision: Precision,
 ): ParameterSource {
   /** Rows are in Hugging Face's order. */
-  const exact = (name: string) => {
+  const emitExact = (name: string) => {
     const tensor = requireTensor(weights, name);
     const order = rowOrder(tensor);
     const rows = g.exact(tensor, precision);
@@ -32,16 +32,16 @@ export function storedParameters(
   };
   return {
     linear(module, x, bias) {
-      const weight = exact(`${module}.weight`);
+      const weight = emitExact(`${module}.weight`);
       const transB = requireTensor(weights, `${module}.weight`).transposed ? 0 : 1;
-      return g.op('Gemm', bias ? [x, weight, exact(`${module}.bias`)] : [x, weight], { transB });
+      return g.op('Gemm', bias ? [x, weight, emitExact(`${module}.bias`)] : [x, weight], { transB });
     },
     embed(module, ids) {
       const table = requireTensor(weights, `${module}.weight`);
       const rows = g.op('Gather', [g.stored(table), ids], { axis: 0 });
       return table.dtype === 'F32' && precision === 'float32' ? rows : g.cast(rows, precision);
     },
-    vector: exact,
+    vector: emitExact,
   };
 }
 

@@ -7,7 +7,7 @@ import type { AttentionShapes } from './attention.js';
 import type { Value } from './graph.js';
 import { applyNorm, type DecoderBuild } from './parameters.js';
 
-interface MixedTokens {
+interface RecurrenceResult {
   /** [N, H] */
   readonly output: Value;
   readonly states: readonly Value[];
@@ -25,7 +25,7 @@ export function emitRecurrence(
   x: Value,
   shapes: AttentionShapes,
   [convolutionBefore = '', before = '']: readonly Value[] = [],
-): MixedTokens {
+): RecurrenceResult {
   const module = `${layer}.linear_attn`;
   const { g, parameters } = build;
   const { keyHeads, keyDim, valueHeads, valueDim } = recurrence;
@@ -47,7 +47,7 @@ export function emitRecurrence(
   const parts = g.split('Split', [convolved, g.integers([keys, keys, values])], 3, { axis: -1 });
   const queryHeads = recurrence.order === 'tiled' ? valueHeads : keyHeads;
   const [query, key] = parts.slice(0, 2).map((part) => {
-    const heads = unitHeads(build, part, keyHeads, keyDim, shapes);
+    const heads = normalizeHeads(build, part, keyHeads, keyDim, shapes);
     return queryHeads === keyHeads
       ? heads
       : g.op('Concat', Array<Value>(queryHeads / keyHeads).fill(heads), { axis: -1 });
@@ -81,7 +81,7 @@ function decayRate({ g, parameters }: DecoderBuild, { decay }: Recurrence, modul
 }
 
 /** Normalises each head: x / √(Σx² + 10⁻⁶), as in Qwen3.5's own code: [B, S, heads·width]. */
-function unitHeads(
+function normalizeHeads(
   build: DecoderBuild,
   x: Value,
   heads: number,

@@ -72,46 +72,54 @@ export interface Rotation extends RotationFactors {
 }
 
 /** Returns the score scale if it is a power of two, which scales the rotation without rounding; otherwise 1. */
-export function factorScale({ scoreScale }: DecoderConfig): number {
+export function rotationScale({ scoreScale }: DecoderConfig): number {
   return Number.isInteger(Math.log2(scoreScale)) ? scoreScale : 1;
 }
 
-export interface TokenPlaces {
+export interface NewTokenPositions {
   /** int32 [S], or [P, S] with P = B if rows differ, otherwise 1: position of each new token in its sequence. */
   readonly positions: Value;
   /** int32 [P, 1] or [P, S]: length that each sequence has or can reach; if undefined, the positions determine it. */
   readonly sequenceTokens?: Value;
 }
 
-export function emitRotation(build: DecoderBuild, rope: Rope, places: TokenPlaces): Rotation {
+export function emitRotation(build: DecoderBuild, rope: Rope, places: NewTokenPositions): Rotation {
   const { g, precision } = build;
   const { rotaryWidth: width, headDim } = build.config;
   // Shaders have no float64, so using it here makes the CPU compute these few numbers.
   const type = g.shaders ? 'float64' : precision;
   const padding = Array.from({ length: headDim - width }, () => 0);
-  const numbers = (long: boolean) => {
+  const emitFrequencies = (long: boolean) => {
     const half = ropeFrequencies(rope, width, long);
     return g.floats(type, [...half, ...half, ...padding], [1, 1, 1, headDim]);
   };
   const frequencies =
     rope.scaling === 'longrope'
-      ? g.op('Where', [isLong(build, rope.originalContext, places), numbers(true), numbers(false)])
-      : numbers(false);
+      ? g.op('Where', [
+          emitIsLong(build, rope.originalContext, places),
+          emitFrequencies(true),
+          emitFrequencies(false),
+        ])
+      : emitFrequencies(false);
   const positions = g.op('Unsqueeze', [g.cast(places.positions, type), g.integers([-3, -2, -1])]);
   const angles = g.op('Mul', [positions, frequencies]);
-  const emitRatio = (op: 'Cos' | 'Sin', factors: readonly number[]) => {
+  const emitFactors = (op: 'Cos' | 'Sin', factors: readonly number[]) => {
     const ratio = g.op(op, [angles]);
     return g.op('Mul', [g.shaders ? g.cast(ratio, precision) : ratio, g.floats(precision, factors)]);
   };
   const factor = 'attentionFactor' in rope ? rope.attentionFactor : 1;
   const halves = (first: number) => Array.from({ length: width }, (_, i) => (i < width / 2 ? first : factor));
-  const cos = emitRatio('Cos', [...halves(factor), ...padding.map(() => 1)]);
-  const sin = emitRatio('Sin', [...halves(-factor), ...padding]);
+  const cos = emitFactors('Cos', [...halves(factor), ...padding.map(() => 1)]);
+  const sin = emitFactors('Sin', [...halves(-factor), ...padding]);
   return { cos, sin, allHeads: forAllHeads(build, cos, sin) };
 }
 
 /** Emits true for sequences longer than `context`. Without `sequenceTokens`, the last position gives the length. */
-function isLong({ g }: DecoderBuild, context: number, { positions, sequenceTokens }: TokenPlaces): Value {
+function emitIsLong(
+  { g }: DecoderBuild,
+  context: number,
+  { positions, sequenceTokens }: NewTokenPositions,
+): Value {
   if (sequenceTokens !== undefined) {
     const tokens = g.op('Unsqueeze', [sequenceTokens, g.integers([-3, -2, -1])]);
     return g.op('Less', [g.int32s([context]), tokens]);
@@ -138,7 +146,7 @@ function forAllHeads({ g, config, precision }: DecoderBuild, cos: Value, sin: Va
     );
     return g.floats(precision, numbers, [numbers.length, 1, 1]);
   };
-  const factors = perHead(factorScale(config), 1, 0);
+  const factors = perHead(rotationScale(config), 1, 0);
   return {
     cos: g.op('Add', [g.op('Mul', [cos, factors]), perHead(0, 0, 1)]),
     sin: g.op('Mul', [sin, factors]),

@@ -4,7 +4,7 @@ import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { messageOf, UserError, unlessRejected } from '../../../base/errors.js';
-import { readSafetensors, readTensorBytes, type StoredTensor, sampledParts } from '../weights/safetensors.js';
+import { readSafetensors, readTensorBytes, type StoredTensor, sampleRanges } from '../weights/safetensors.js';
 
 /** Returns the path of a cached file, which `make` creates if necessary. @throws UserError if it can't be written */
 export function cachedFile(
@@ -39,7 +39,7 @@ function fingerprint(tensors: readonly StoredTensor[], version: number): string 
   const hash = createHash('sha256').update(`${version}`);
   for (const tensor of tensors) {
     hash.update(`\n${tensor.name} ${tensor.dtype} ${tensor.shape.join('x')} `);
-    for (const [start, length] of sampledParts(tensor.length))
+    for (const [start, length] of sampleRanges(tensor.length))
       hash.update(readTensorBytes(tensor, start, length));
   }
   return hash.digest('hex').slice(0, 16);

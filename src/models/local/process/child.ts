@@ -1,7 +1,7 @@
 import { messageOf, UserError } from '../../../base/errors.js';
 import { type Engine, loadEngine, RequestError } from '../generation/engine.js';
 import { AbortedError } from '../generation/generation.js';
-import type { FailureReport, ParentMessage, ProcessMessage } from '../generation/protocol.js';
+import type { ChildMessage, FailureReport, ParentMessage } from '../generation/protocol.js';
 
 // Runs a model in its own process, so that an experiment survives if the model crashes or is killed.
 
@@ -52,7 +52,7 @@ function failureOf(error: unknown): FailureReport {
   return { kind: error instanceof RequestError ? error.kind : 'server', message: messageOf(error) };
 }
 
-function send(message: ProcessMessage): void {
+function send(message: ChildMessage): void {
   // If the parent is gone, nobody needs the message.
   if (process.connected) process.send?.(message);
 }

@@ -4,7 +4,7 @@ import { replyFaults } from '../../reply-faults.js';
 import { requireRuntime } from '../engine/find-devices.js';
 import { checkModel, summarizeWeights } from '../engine/inspect.js';
 import { readDecoderConfig } from '../families/hf-config.js';
-import { type GenerateJob, type JobResult, type LoadSettings, loadKeys } from '../generation/protocol.js';
+import { type GenerationJob, type JobResult, type LoadSettings, loadKeys } from '../generation/protocol.js';
 import { openAdapter } from '../graph/adapter.js';
 import { type LocalConfig, modelDirectory, sharesProcess } from '../settings.js';
 import { isHfReference } from '../stores/hf-cache.js';
@@ -24,7 +24,7 @@ export function createLocalModel(config: LocalConfig): LanguageModel {
   const located: LocalConfig = { ...config, path: modelDirectory(config.path), adapter };
   checkFiles(located);
   const id = modelId(displayName(config.path), adapter);
-  if (sharesProcess(config)) return sharingModel(id, located);
+  if (sharesProcess(config)) return sharedProcessModel(id, located);
   const process = new ModelProcess(id, located);
   return { ...languageModel(id, located, process), close: () => process.close() };
 }
@@ -34,19 +34,19 @@ const sharedProcesses = new Map<string, { readonly process: ModelProcess; readon
 let conversationCount = 0;
 
 /** Each model reuses only its own cached prompts, so that `cachedTokens` doesn't depend on the other models. */
-function sharingModel(id: string, config: LocalConfig): LanguageModel {
+function sharedProcessModel(id: string, config: LocalConfig): LanguageModel {
   const settings = Object.fromEntries(loadKeys.map((key) => [key, config[key]])) as unknown as LoadSettings;
   const key = JSON.stringify(settings);
   const conversation = `${conversationCount++}`;
-  const useProcess = () => {
+  const acquireProcess = () => {
     const entry = sharedProcesses.get(key) ?? { process: new ModelProcess(id, settings), users: new Set() };
     sharedProcesses.set(key, entry);
     entry.users.add(conversation);
     return entry.process;
   };
   const process: Pick<ModelProcess, 'generate' | 'load'> = {
-    generate: (job, signal, onRead) => useProcess().generate(job, signal, onRead),
-    load: () => useProcess().load(),
+    generate: (job, signal, onRead) => acquireProcess().generate(job, signal, onRead),
+    load: () => acquireProcess().load(),
   };
   return {
     ...languageModel(id, config, process, { conversation }),
@@ -78,7 +78,7 @@ function languageModel(
   id: string,
   config: LocalConfig,
   process: Pick<ModelProcess, 'generate' | 'load'>,
-  chosen: Pick<GenerateJob, 'conversation'> = {},
+  chosen: Pick<GenerationJob, 'conversation'> = {},
 ): LanguageModel {
   let tokenizer: ChatTokenizer | undefined;
   const openTokenizer = async () => {
@@ -114,7 +114,10 @@ function languageModel(
     },
     async context() {
       const tokenizer = await openTokenizer();
-      return { tokens: localContext(config), count: (messages) => tokenizer.encodePrompt(messages).length };
+      return {
+        tokens: localContextTokens(config),
+        count: (messages) => tokenizer.encodePrompt(messages).length,
+      };
     },
     async open() {
       const { device, threads, contextTokens } = await process.load();
@@ -131,7 +134,7 @@ function weightsText({ path, quantization }: Pick<LocalConfig, 'path' | 'quantiz
   return dtypes.filter((dtype) => blockType(dtype)?.packing !== undefined).join(', ') || 'unquantised';
 }
 
-export function localContext({
+export function localContextTokens({
   contextTokens,
   ignoreKeys,
   path: model,

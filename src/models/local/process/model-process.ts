@@ -5,13 +5,13 @@ import { UserError } from '../../../base/errors.js';
 import { startProcess } from '../../../base/files/thread.js';
 import { ModelError, type OnRead } from '../../language-model.js';
 import type {
+  ChildMessage,
   FailureReport,
-  GenerateJob,
+  GenerationJob,
   JobResult,
   LoadReport,
   LoadSettings,
   ParentMessage,
-  ProcessMessage,
 } from '../generation/protocol.js';
 
 interface PendingJob {
@@ -55,7 +55,7 @@ export class ModelProcess {
   }
 
   /** Runs a job; at most `batch` (default: 1) run at once. @throws ModelError, or UserError if the model is unusable */
-  async generate(job: GenerateJob, signal?: AbortSignal, onRead?: OnRead): Promise<JobResult> {
+  async generate(job: GenerationJob, signal?: AbortSignal, onRead?: OnRead): Promise<JobResult> {
     const startMs = performance.now();
     const abortError = () => errorOf(this.#id, { kind: 'aborted' }, performance.now() - startMs);
     if (signal?.aborted) throw abortError();
@@ -108,7 +108,7 @@ export class ModelProcess {
           job.reject(errorOf(this.#id, failure, performance.now() - job.startMs));
         jobs.clear();
       };
-      child.on('message', (message: ProcessMessage) => {
+      child.on('message', (message: ChildMessage) => {
         if (message.kind === 'loaded') resolve(message.report);
         else if (message.kind === 'load-failed') {
           fail(message.failure);
@@ -116,7 +116,7 @@ export class ModelProcess {
         } else this.#receive(jobs, message);
       });
       const onEnd = (reason: string) =>
-        fail({ kind: 'server', message: `the model's process ended (${reason})${tail(stderr)}` });
+        fail({ kind: 'server', message: `the model's process ended (${reason})${lastLine(stderr)}` });
       child.on('error', (error) => onEnd(error.message));
       child.on('exit', (code, signal) => onEnd(signal === null ? `exit code ${code}` : `signal ${signal}`));
     });
@@ -127,7 +127,7 @@ export class ModelProcess {
     return this.#running;
   }
 
-  #receive(jobs: ReadonlyMap<number, PendingJob>, message: Extract<ProcessMessage, { id: number }>): void {
+  #receive(jobs: ReadonlyMap<number, PendingJob>, message: Extract<ChildMessage, { id: number }>): void {
     const job = jobs.get(message.id);
     if (job === undefined) return;
     if (message.kind === 'read') job.onRead?.(message.read, message.of);
@@ -149,7 +149,7 @@ function errorOf(id: string, failure: FailureReport, latencyMs: number): Error {
   }
 }
 
-function tail(stderr: string): string {
+function lastLine(stderr: string): string {
   const line = stderr.trim().split('\n').at(-1) ?? '';
   return line === '' ? '' : `: ${line}`;
 }

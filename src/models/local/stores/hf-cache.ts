@@ -5,7 +5,7 @@ import path from 'node:path';
 import { UserError } from '../../../base/errors.js';
 import { readRegularFile } from '../../../base/files/regular-file.js';
 
-export type Variables = Readonly<Record<string, string | undefined>>;
+export type EnvVars = Readonly<Record<string, string | undefined>>;
 
 const hfScheme = 'hf:';
 
@@ -36,7 +36,7 @@ export function parseHfReference(reference: string): HfReference {
 }
 
 /** Locates the cache folder as huggingface_hub does. */
-export function hfCache(env: Variables): string {
+export function hfCache(env: EnvVars): string {
   const { HF_HOME, HF_HUB_CACHE, HUGGINGFACE_HUB_CACHE, XDG_CACHE_HOME } = env;
   const home =
     HF_HOME ?? path.join(XDG_CACHE_HOME ?? path.join(env.HOME ?? homedir(), '.cache'), 'huggingface');
@@ -47,7 +47,7 @@ export const repositoryFolder = (cache: string, repository: string): string =>
   path.join(cache, `models--${repository.replace('/', '--')}`);
 
 /** Returns a model's directory or GGUF file in the cache. @throws UserError if it isn't in the cache */
-export function hfModelPath(reference: string, env: Variables = process.env): string {
+export function hfModelPath(reference: string, env: EnvVars = process.env): string {
   const { repository, revision, file } = parseHfReference(reference);
   const cache = hfCache(env);
   const snapshot = snapshotOf(repositoryFolder(cache, repository), revision);
@@ -79,7 +79,7 @@ export interface CachedModel {
 }
 
 /** Lists cached models with safetensors weights or GGUF files, from the cached `main` revision of each repository. */
-export function hfModels(env: Variables): readonly CachedModel[] {
+export function hfModels(env: EnvVars): readonly CachedModel[] {
   const cache = hfCache(env);
   if (!existsSync(cache)) return [];
   return readdirSync(cache)

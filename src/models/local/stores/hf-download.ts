@@ -7,7 +7,7 @@ import { messageOf, redact, UserError } from '../../../base/errors.js';
 import { replaceFile } from '../../../base/files/files.js';
 import { parseJson } from '../../../base/files/json-depth.js';
 import { requireShortNames } from '../../../base/files/regular-file.js';
-import { type HfReference, hfCache, parseHfReference, repositoryFolder, type Variables } from './hf-cache.js';
+import { type EnvVars, type HfReference, hfCache, parseHfReference, repositoryFolder } from './hf-cache.js';
 
 export interface DownloadHooks {
   /** Called with the total size in bytes and the number of files to download, not counting files in the cache. */
@@ -30,7 +30,7 @@ const otherFiles =
 /** Downloads a model, and returns its directory or GGUF file. @throws UserError, or the signal's reason if it aborts */
 export async function pullModel(
   reference: string,
-  env: Variables,
+  env: EnvVars,
   { onBytes, onStart, signal }: DownloadHooks = {},
 ): Promise<string> {
   const parsed = parseHfReference(reference);
@@ -128,7 +128,7 @@ function filesOf({ repository, file }: HfReference, files: readonly HubFile[]): 
   });
 }
 
-function rejectOffline(reference: string, { HF_HUB_OFFLINE: offline }: Variables): void {
+function rejectOffline(reference: string, { HF_HUB_OFFLINE: offline }: EnvVars): void {
   if (offline === undefined || /^(0|false|no|off)?$/i.test(offline)) return;
   throw new UserError({
     field: 'HF_HUB_OFFLINE',

@@ -33,7 +33,7 @@ export function adapterSummary(
 ): AdapterSummary {
   const problems: Problem[] = [];
   const adapter = attempt(() => readAdapter(directory, ignoredKeys), problems);
-  const baseModel = model ?? attempt(() => namedModel(adapter?.base, cwd), []);
+  const baseModel = model ?? attempt(() => baseDirectory(adapter?.base, cwd), []);
   const fits = (base: string) => {
     checkModel(base, ignoredKeys);
     openAdapter(directory, readDecoderConfig(base, ignoredKeys), ignoredKeys);
@@ -52,7 +52,7 @@ export function adapterSummary(
   };
 }
 
-function namedModel(base: string | undefined, cwd: string): string | undefined {
+function baseDirectory(base: string | undefined, cwd: string): string | undefined {
   if (base === undefined) return undefined;
   const directory = modelDirectory(base, cwd);
   return existsSync(join(directory, 'config.json')) ? directory : undefined;

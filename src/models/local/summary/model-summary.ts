@@ -5,7 +5,7 @@ import type { Problem } from '../../../base/errors.js';
 import { formatBytes, formatCount, plural } from '../../../base/text/numbers.js';
 import type { Sampling } from '../../language-model.js';
 import { defaultSampling, samplingText } from '../default-sampling.js';
-import { attempt, inspectModel, type ModelReport, type SystemMessages } from '../engine/inspect.js';
+import { attempt, inspectModel, type ModelReport, type SystemMessageSupport } from '../engine/inspect.js';
 import { decoderTensors } from '../graph/parameters.js';
 import { attentionLayers, type DecoderConfig } from '../weights/decoder-config.js';
 import { type GenerationDefaults, readGenerationDefaults } from '../weights/generation-config.js';
@@ -15,13 +15,13 @@ import { type Quantization, type WeightFormat, weightFormats } from '../weights/
 import type { StoredTensors } from '../weights/safetensors.js';
 
 export interface ModelSummary extends ModelReport {
-  readonly memory?: MemoryNeed;
+  readonly memory?: MemoryRequirements;
   readonly generation?: GenerationDefaults;
   /** Sampling settings for free text if the config sets none. */
   readonly sampling?: Sampling;
 }
 
-export interface MemoryNeed {
+export interface MemoryRequirements {
   /** Bytes of memory that the weights need with each available quantization. */
   readonly weights: Readonly<Partial<Record<Quantization, number>>>;
   readonly contextToken: number;
@@ -45,7 +45,7 @@ export function modelSummary(
     ...report,
     problems,
     ...(report.config && {
-      memory: memoryNeed(
+      memory: memoryRequirements(
         report.config,
         attempt(() => openWeights(directory), []),
       ),
@@ -55,7 +55,7 @@ export function modelSummary(
 }
 
 /** Computes the memory that a model needs. Rows of an untied embedding are looked up on disk; vectors are float32. */
-export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): MemoryNeed {
+export function memoryRequirements(config: DecoderConfig, stored?: StoredTensors): MemoryRequirements {
   let matrixWeights = 0;
   let vectorWeights = 0;
   let storedBytes = 0;
@@ -71,16 +71,16 @@ export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): Memor
     }
   }
   const bytesAt = (bits: number) => Math.round((matrixWeights * bits) / 8 + vectorWeights * 4);
-  const roundedBytes = (name: WeightFormat) =>
+  const quantizedBytes = (name: WeightFormat) =>
     bytesAt(packedBits({ ...weightFormats[name], hasOffset: false }));
   return {
     weights: isQuantized
       ? { none: Math.round(storedBytes + vectorWeights * 4), float32: bytesAt(32) }
       : {
           none: bytesAt(32),
-          int8: roundedBytes('int8'),
-          int4: roundedBytes('int4'),
-          'int4-block128': roundedBytes('int4-block128'),
+          int8: quantizedBytes('int8'),
+          int4: quantizedBytes('int4'),
+          'int4-block128': quantizedBytes('int4-block128'),
         },
     contextToken: 2 * 4 * attentionLayers(config).length * config.kvHeads * config.headDim,
   };
@@ -89,7 +89,7 @@ export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): Memor
 /** Returns the bits per weight, including the weight's share of its block's scale and offset. */
 const packedBits = ({ bits, block, hasOffset }: Packing) => bits + (32 * (hasOffset ? 2 : 1)) / block;
 
-const systemTexts: Readonly<Record<SystemMessages, string>> = {
+const systemTexts: Readonly<Record<SystemMessageSupport, string>> = {
   rendered: 'accepts a system message',
   'left-out': 'omits system messages, so the model reads only the other messages',
   rejected: 'rejects system messages',

@@ -223,9 +223,9 @@ export function controlTokens(
 ): ControlTokens {
   const controlTexts = new Set(control);
   const tokenPattern = anyOf([...control, ...ordinary].sort((a, b) => b.length - a.length));
-  const headsOf = (tokens: readonly string[]) => new RegExp(`(?=${anyOf(tokens).source})(.)`, 'gsu');
-  const heads = headsOf(control);
-  const headsInReplies = headsOf(control.filter((one) => !inReplies.includes(one)));
+  const headPattern = (tokens: readonly string[]) => new RegExp(`(?=${anyOf(tokens).source})(.)`, 'gsu');
+  const heads = headPattern(control);
+  const headsInReplies = headPattern(control.filter((one) => !inReplies.includes(one)));
   const strays = new RegExp(`[${breaker}${marker}]`, 'gu');
   const spelled = (found: string) => (controlTexts.has(found) ? marker + found : found);
   return {

@@ -1,7 +1,7 @@
 /** Converts the tokenizer in a GGUF file's metadata to `tokenizer.json` and `tokenizer_config.json`. */
 import { UserError } from '../../../base/errors.js';
 import type { GgufFile } from '../weights/gguf.js';
-import { preTokenizers, splitStep, valueError } from './tokenizer-settings.js';
+import { preTokenizers, settingError, splitStep } from './tokenizer-settings.js';
 
 const tokenKinds = { normal: 1, unknown: 2, control: 3, userDefined: 4 } as const;
 
@@ -35,17 +35,20 @@ export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
   const unkToken =
     tokens[Number(metadata.get('tokenizer.ggml.unknown_token_id') ?? kinds.indexOf(tokenKinds.unknown))];
   if (model === 'gemma4')
-    return { ...shared, ...spaced(false, splitStep('[^\\n]+|[\\n]+'), vocab, storedMerges(gguf), unkToken) };
+    return {
+      ...shared,
+      ...characterBpe(false, splitStep('[^\\n]+|[\\n]+'), vocab, storedMerges(gguf), unkToken),
+    };
   if (model === 'llama') {
     const scores = readNumbers(gguf, 'scores', tokens.length);
     if (scores === undefined) throw missingError(gguf, 'scores', 'a list of numbers, one per token');
     const addsPrefix = metadata.get('tokenizer.ggml.add_space_prefix') !== false;
     return {
       ...shared,
-      ...spaced(addsPrefix, null, vocab, scoredMerges(vocab, tokens, kinds, scores), unkToken),
+      ...characterBpe(addsPrefix, null, vocab, scoredMerges(vocab, tokens, kinds, scores), unkToken),
     };
   }
-  throw valueError('tokenizer.ggml.model', model, ['gpt2', 'llama', 'gemma4'], file);
+  throw settingError('tokenizer.ggml.model', model, ['gpt2', 'llama', 'gemma4'], file);
 }
 
 export function ggufTokenizerConfig({ metadata }: GgufFile): Record<string, unknown> {
@@ -72,7 +75,8 @@ function byteLevelModel(gguf: GgufFile, vocab: Vocabulary): Record<string, unkno
   const name = gguf.metadata.get('tokenizer.ggml.pre') ?? preTokenizerOf(vocab);
   const rule =
     typeof name === 'string' && Object.hasOwn(preTokenizers, name) ? preTokenizers[name] : undefined;
-  if (rule === undefined) throw valueError('tokenizer.ggml.pre', name, Object.keys(preTokenizers), gguf.file);
+  if (rule === undefined)
+    throw settingError('tokenizer.ggml.pre', name, Object.keys(preTokenizers), gguf.file);
   const bytes = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: false, use_regex: false };
   return {
     normalizer: null,
@@ -102,7 +106,7 @@ const storedMerges = (gguf: GgufFile): Merges =>
   });
 
 /** Returns the settings for byte-pair encoding over characters: ▁ for spaces, bytes for characters without a token. */
-function spaced(
+function characterBpe(
   prefixed: boolean,
   preTokenizer: object | null,
   vocab: Vocabulary,

@@ -1,6 +1,6 @@
 /** Bytes and text of tokens. A token can be part of a character, so streaming and constraints work on bytes. */
 import { append } from '../../../base/append.js';
-import { stepsOf, type TokenizerJson, valueError } from './tokenizer-settings.js';
+import { settingError, stepsOf, type TokenizerJson } from './tokenizer-settings.js';
 
 export interface TokenBytes {
   /** Returns the bytes that a token adds to the text; empty for control tokens and for unused ids. */
@@ -19,7 +19,7 @@ export function tokenBytes(
 ): TokenBytes {
   const kinds = stepsOf(json.decoder, 'decoder', 'decoders', decoders, file).map(({ type }) => String(type));
   const form = kinds.join();
-  if (!Object.hasOwn(forms, form)) throw valueError('decoder', kinds, Object.keys(forms), file);
+  if (!Object.hasOwn(forms, form)) throw settingError('decoder', kinds, Object.keys(forms), file);
   const { byteLevel, stripsFirstSpace } = forms[form]!;
   const specialIds = new Set(json.added_tokens.filter((token) => token.special).map((token) => token.id));
   const table = tokens.map((token, id) => {

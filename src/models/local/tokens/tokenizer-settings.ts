@@ -91,16 +91,16 @@ const addedTokenKind: StepKinds[string] = {
 /** Rewrites settings so that the library follows them exactly. @throws UserError naming an unsupported setting */
 export function supportedSettings(json: TokenizerJson, file: string) {
   const normalizer = stepsOf(json.normalizer, 'normalizer', 'normalizers', normalizers, file);
-  const steps = stepsOf(dropIdle(json), 'pre_tokenizer', 'pretokenizers', preTokenizerKinds, file);
-  rejectOthers({ ...json.model, type: undefined }, modelKind, 'model', file);
+  const steps = stepsOf(dropIdleSplit(json), 'pre_tokenizer', 'pretokenizers', preTokenizerKinds, file);
+  rejectUnsupported({ ...json.model, type: undefined }, modelKind, 'model', file);
   for (const [i, token] of json.added_tokens.entries())
-    rejectOthers(token, addedTokenKind, `added_tokens.${i}`, file);
+    rejectUnsupported(token, addedTokenKind, `added_tokens.${i}`, file);
   return {
     ...json,
-    // The library must not strip white space around added tokens; `stripper` in tokenizer.ts does that.
+    // The library must not strip white space around added tokens; `createStripper` in tokenizer.ts does that.
     added_tokens: json.added_tokens.map((token) => ({ ...token, lstrip: false, rstrip: false })),
     normalizer: { type: 'Sequence', normalizers: normalizer },
-    pre_tokenizer: { type: 'Sequence', pretokenizers: steps.flatMap(exactSteps) },
+    pre_tokenizer: { type: 'Sequence', pretokenizers: steps.flatMap(toRegexSteps) },
     post_processor: null,
     decoder: null,
     model: { ...json.model, type: 'BPE' },
@@ -122,23 +122,23 @@ export function stepsOf(
   if (part.type === 'Sequence' && Array.isArray(inner))
     return inner.flatMap((one, i) => stepsOf(one, `${field}.${list}.${i}`, list, kinds, file));
   const kind = Object.hasOwn(kinds, part.type) ? kinds[part.type] : undefined;
-  if (kind === undefined) throw valueError(`${field}.type`, part.type, Object.keys(kinds), file);
-  rejectOthers(part, { ...kind, type: anyValue }, field, file);
+  if (kind === undefined) throw settingError(`${field}.type`, part.type, Object.keys(kinds), file);
+  rejectUnsupported(part, { ...kind, type: anyValue }, field, file);
   return [part];
 }
 
-function rejectOthers(settings: Step, kind: StepKinds[string], field: string, file: string): void {
+function rejectUnsupported(settings: Step, kind: StepKinds[string], field: string, file: string): void {
   for (const name of new Set([...Object.keys(kind!), ...Object.keys(settings)])) {
     const value = settings[name];
     const allowed: AllowedValues = kind![name] ?? [undefined];
     if (typeof allowed === 'function' ? allowed(value) : allowed.includes(value)) continue;
     const alternatives =
       typeof allowed === 'function' ? [] : allowed.filter((one) => one != null && one !== '');
-    throw valueError(`${field}.${name}`, value, alternatives.map(String), file);
+    throw settingError(`${field}.${name}`, value, alternatives.map(String), file);
   }
 }
 
-export const valueError = (field: string, value: unknown, alternatives: readonly string[], file: string) =>
+export const settingError = (field: string, value: unknown, alternatives: readonly string[], file: string) =>
   new UserError({
     file,
     field,
@@ -149,7 +149,7 @@ export const valueError = (field: string, value: unknown, alternatives: readonly
   });
 
 /** Drops Gemma's split at spaces, which does nothing, because the normalizer has already replaced the spaces. */
-function dropIdle({ normalizer, pre_tokenizer: step }: TokenizerJson): unknown {
+function dropIdleSplit({ normalizer, pre_tokenizer: step }: TokenizerJson): unknown {
   const isIdle = [normalizer, step].every(
     (part) => isMapping(part) && isMapping(part.pattern) && part.pattern.String === ' ',
   );
@@ -170,7 +170,7 @@ export const splitStep = (Regex: string): Step => ({
 });
 
 /** Rewrites a step as regular expressions, because the library's own digits and white space differ from Unicode's. */
-function exactSteps(step: Step): readonly Step[] {
+function toRegexSteps(step: Step): readonly Step[] {
   if (step.type === 'Digits') return [splitStep(step.individual_digits === true ? '\\p{N}' : '\\p{N}+')];
   if (step.type === 'ByteLevel' && step.use_regex !== false)
     return [splitStep(preTokenizers['gpt-2']!.splits[0]!), { ...step, use_regex: false }];
@@ -205,11 +205,11 @@ const contractions = "(?i:'s|'t|'re|'ve|'m|'ll|'d)";
 const symbols = String.raw` ?[^\s\p{L}\p{N}]+[\r\n]*`;
 const spaces = String.raw`\s*[\r\n]+|\s+(?!\S)|\s+`;
 const gpt2 = String.raw`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`;
-const words = (digits: string) =>
+const wordPattern = (digits: string) =>
   String.raw`${contractions}|[^\r\n\p{L}\p{N}]?\p{L}+|${digits}|${symbols}|${spaces}`;
 const upper = String.raw`[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`;
 const lower = String.raw`[\p{Ll}\p{Lm}\p{Lo}\p{M}]`;
-const casedWords = (ending: string, digits: string) =>
+const casedWordPattern = (ending: string, digits: string) =>
   String.raw`[^\r\n\p{L}\p{N}]?${upper}*${lower}+${ending}|[^\r\n\p{L}\p{N}]?${upper}+${lower}*${ending}|${digits}| ?[^\s\p{L}\p{N}]+[\r\n/]*|${spaces}`;
 const qwen35 = String.raw`${contractions}|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|${spaces}`;
 
@@ -224,7 +224,7 @@ export interface PreTokenizer {
 }
 
 const rule = (...splits: readonly string[]): PreTokenizer => ({ splits, ignoreMerges: false });
-const llama3: PreTokenizer = { splits: [words(threeDigits)], ignoreMerges: true };
+const llama3: PreTokenizer = { splits: [wordPattern(threeDigits)], ignoreMerges: true };
 
 /** Rules by which byte-level tokenizers split text, by llama.cpp's names (`tokenizer.ggml.pre`, llama-vocab.cpp). */
 export const preTokenizers: Readonly<Record<string, PreTokenizer>> = {
@@ -235,17 +235,17 @@ export const preTokenizers: Readonly<Record<string, PreTokenizer>> = {
   starcoder: rule(oneDigit, gpt2),
   'command-r': rule(oneDigit, gpt2),
   'llama-bpe': llama3,
-  'smaug-bpe': rule(words(threeDigits)),
-  dbrx: rule(words(threeDigits)),
-  qwen2: rule(words(oneDigit)),
-  'deepseek-r1-qwen': rule(words(oneDigit)),
+  'smaug-bpe': rule(wordPattern(threeDigits)),
+  dbrx: rule(wordPattern(threeDigits)),
+  qwen2: rule(wordPattern(oneDigit)),
+  'deepseek-r1-qwen': rule(wordPattern(oneDigit)),
   qwen35: rule(qwen35),
-  tekken: { splits: [casedWords('', oneDigit)], ignoreMerges: true },
-  'gpt-4o': rule(casedWords(`${contractions}?`, threeDigits)),
+  tekken: { splits: [casedWordPattern('', oneDigit)], ignoreMerges: true },
+  'gpt-4o': rule(casedWordPattern(`${contractions}?`, threeDigits)),
 };
 
 /** Returns the first name of the rule by which these steps split text; undefined if it has none. */
-export function ruleOf(steps: readonly Step[], ignoreMerges: boolean): string | undefined {
+export function preTokenizerName(steps: readonly Step[], ignoreMerges: boolean): string | undefined {
   const patterns = steps.flatMap(({ pattern, type }) => {
     const regex = isMapping(pattern) ? pattern.Regex : undefined;
     return type === 'ByteLevel' ? [] : [String(regex)];

@@ -20,10 +20,10 @@ import { ggufTokenizerJson } from './gguf-tokenizer.js';
 import { TextStream, type TokenBytes, tokenBytes } from './token-text.js';
 import {
   escapePattern,
+  settingError,
   supportedSettings,
   type TokenizerJson,
   tokenizerSchema,
-  valueError,
 } from './tokenizer-settings.js';
 
 export interface ChatTokenizer {
@@ -57,7 +57,7 @@ export function openTokenizer(
   const config = readTokenizerConfig(directory);
   const template = openChatTemplate(directory, config, variables);
   const { file, json, special, control, tokenizer, encode } = openEncoder(directory, template);
-  const tokens = spelledTokens(tokenizer, json);
+  const tokens = tokensById(tokenizer, json);
   const bytes = tokenBytes(json, tokens, file);
   const render = (messages: readonly ChatMessage[]) =>
     template.render(
@@ -118,9 +118,11 @@ function openEncoder(directory: string, template?: ChatTemplate) {
     contents.filter((content) => !controlTexts.has(content)),
   );
   const tokenizer = markedTokenizer(json, control, file);
-  const strip = stripper(json, control);
+  const strip = createStripper(json, control);
   const encode = (text: string) =>
-    text === '' ? [] : runTimed(file, () => tokenizer.encode(strip(text), { add_special_tokens: false }).ids);
+    text === ''
+      ? []
+      : runLimited(file, () => tokenizer.encode(strip(text), { add_special_tokens: false }).ids);
   return { file, json, special, control, tokenizer, encode };
 }
 
@@ -140,7 +142,10 @@ function writtenTokens(contents: readonly string[], template: ChatTemplate): rea
 }
 
 /** Removes the white space that added tokens absorb. */
-function stripper({ added_tokens: added }: TokenizerJson, control: ControlTokens): (text: string) => string {
+function createStripper(
+  { added_tokens: added }: TokenizerJson,
+  control: ControlTokens,
+): (text: string) => string {
   const patterns = added
     .filter(({ lstrip, rstrip }) => lstrip || rstrip)
     .map(({ content, lstrip, rstrip }) => {
@@ -156,7 +161,7 @@ function markedTokenizer(json: TokenizerJson, control: ControlTokens, file: stri
   const settings = supportedSettings(json, file);
   const added = settings.added_tokens.map((token) => ({ ...token, content: control.spell(token.content) }));
   try {
-    return runTimed(file, () => new Tokenizer({ ...settings, added_tokens: added }, {}));
+    return runLimited(file, () => new Tokenizer({ ...settings, added_tokens: added }, {}));
   } catch (error) {
     if (error instanceof UserError) throw error;
     throw new UserError({ file, message: `the tokenizer can't be read: ${messageOf(error)}` });
@@ -167,7 +172,7 @@ function markedTokenizer(json: TokenizerJson, control: ControlTokens, file: stri
 const maxSeconds = 20;
 
 /** Limits the time for a model's patterns, which may backtrack for a very long time. @throws UserError if exceeded */
-function runTimed<T>(file: string, work: () => T): T {
+function runLimited<T>(file: string, work: () => T): T {
   try {
     return withTimeLimit(maxSeconds, work);
   } catch (error) {
@@ -180,7 +185,7 @@ function runTimed<T>(file: string, work: () => T): T {
   }
 }
 
-function spelledTokens(tokenizer: Tokenizer, json: TokenizerJson): (string | undefined)[] {
+function tokensById(tokenizer: Tokenizer, json: TokenizerJson): (string | undefined)[] {
   const tokens: (string | undefined)[] = [];
   for (const [token, id] of tokenizer.get_vocab()) tokens[id] = token;
   for (const { id, content } of json.added_tokens) tokens[id] = content;
@@ -188,7 +193,7 @@ function spelledTokens(tokenizer: Tokenizer, json: TokenizerJson): (string | und
 }
 
 /** Checks token ids, because the library's tables are as long as the largest id. A schema would be too slow here. */
-function rejectStrangeIds({ vocab }: TokenizerJson['model'], file: string): void {
+function rejectInvalidIds({ vocab }: TokenizerJson['model'], file: string): void {
   const ids: readonly unknown[] = isMapping(vocab) ? Object.values(vocab) : [vocab];
   const value = ids.find((id) => !(Number.isInteger(id) && Number(id) >= 0 && Number(id) <= maxTokenId));
   if (value === undefined) return;
@@ -210,7 +215,7 @@ export function readTokenizerJson(model: string): TokenizerJson {
     });
   const json = checkedValue(tokenizerSchema, raw, file);
   const { type = null } = json.model;
-  if (type !== 'BPE' && type !== null) throw valueError('model.type', type, ['BPE'], file);
-  rejectStrangeIds(json.model, file);
+  if (type !== 'BPE' && type !== null) throw settingError('model.type', type, ['BPE'], file);
+  rejectInvalidIds(json.model, file);
   return json;
 }

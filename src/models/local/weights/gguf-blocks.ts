@@ -61,10 +61,10 @@ const byDtype = new Map(blockTypes.map((type) => [type.dtype, type]));
 /** Returns the layout of a dtype; undefined if it isn't a supported GGUF type. */
 export const blockType = (dtype: string): BlockType | undefined => byDtype.get(dtype);
 
-const half = (bytes: Buffer, at: number): number => halfToFloat(bytes[at]! | (bytes[at + 1]! << 8));
+const readHalf = (bytes: Buffer, at: number): number => halfToFloat(bytes[at]! | (bytes[at + 1]! << 8));
 
 /** Reads 32 codes from 16 bytes: the low halves are the first 16; the high halves are the last 16. */
-function halves(from: Buffer, at: number, codes: Uint8Array, add = 0): void {
+function readNibbles(from: Buffer, at: number, codes: Uint8Array, add = 0): void {
   for (let i = 0; i < 16; i++) {
     const byte = from[at + i]!;
     codes[i] = (byte & 15) + add;
@@ -73,37 +73,37 @@ function halves(from: Buffer, at: number, codes: Uint8Array, add = 0): void {
 }
 
 function q4_0(from: Buffer, at: number, { codes, scales }: UnpackedRows): void {
-  scales[0] = half(from, at);
-  halves(from, at + 2, codes);
+  scales[0] = readHalf(from, at);
+  readNibbles(from, at + 2, codes);
 }
 
 function q4_1(from: Buffer, at: number, { codes, scales, offsets }: UnpackedRows): void {
-  const d = half(from, at);
+  const d = readHalf(from, at);
   scales[0] = d;
-  offsets[0] = half(from, at + 2) + 8 * d;
-  halves(from, at + 4, codes);
+  offsets[0] = readHalf(from, at + 2) + 8 * d;
+  readNibbles(from, at + 4, codes);
 }
 
 /** Reads 32 codes of five bits, whose fifth bits are stored in four separate bytes. */
-function fiveBits(from: Buffer, high: number, low: number, codes: Uint8Array): void {
-  halves(from, low, codes, 112);
+function readFiveBits(from: Buffer, high: number, low: number, codes: Uint8Array): void {
+  readNibbles(from, low, codes, 112);
   for (let i = 0; i < 32; i++) codes[i]! += ((from[high + (i >> 3)]! >> (i & 7)) & 1) << 4;
 }
 
 function q5_0(from: Buffer, at: number, { codes, scales }: UnpackedRows): void {
-  scales[0] = half(from, at);
-  fiveBits(from, at + 2, at + 6, codes);
+  scales[0] = readHalf(from, at);
+  readFiveBits(from, at + 2, at + 6, codes);
 }
 
 function q5_1(from: Buffer, at: number, { codes, scales, offsets }: UnpackedRows): void {
-  const d = half(from, at);
+  const d = readHalf(from, at);
   scales[0] = d;
-  offsets[0] = half(from, at + 2) + 16 * d;
-  fiveBits(from, at + 4, at + 8, codes);
+  offsets[0] = readHalf(from, at + 2) + 16 * d;
+  readFiveBits(from, at + 4, at + 8, codes);
 }
 
 function q8_0(from: Buffer, at: number, { codes, scales }: UnpackedRows): void {
-  scales[0] = half(from, at);
+  scales[0] = readHalf(from, at);
   for (let i = 0; i < 32; i++) codes[i] = from[at + 2 + i]! ^ 128;
 }
 
@@ -112,7 +112,7 @@ const nonLinearLevels = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38
   (v) => v + 128,
 );
 
-function levels(from: Buffer, at: number, codes: Uint8Array, first = 0): void {
+function readLevels(from: Buffer, at: number, codes: Uint8Array, first = 0): void {
   for (let i = 0; i < 16; i++) {
     const byte = from[at + i]!;
     codes[first + i] = nonLinearLevels[byte & 15]!;
@@ -121,32 +121,32 @@ function levels(from: Buffer, at: number, codes: Uint8Array, first = 0): void {
 }
 
 function iq4nl(from: Buffer, at: number, { codes, scales }: UnpackedRows): void {
-  scales[0] = half(from, at);
-  levels(from, at + 2, codes);
+  scales[0] = readHalf(from, at);
+  readLevels(from, at + 2, codes);
 }
 
 /** Layout: d, 16 bits with the top two bits of eight scales, 4 bytes with their low four bits, 128 bytes of codes. */
 function iq4xs(from: Buffer, at: number, { codes, scales }: UnpackedRows): void {
-  const d = half(from, at);
+  const d = readHalf(from, at);
   const high = from.readUInt16LE(at + 2);
   for (let j = 0; j < 8; j++) {
     const low = (from[at + 4 + (j >> 1)]! >> (4 * (j & 1))) & 15;
     scales[j] = d * ((low | (((high >> (2 * j)) & 3) << 4)) - 32);
-    levels(from, at + 8 + 16 * j, codes, 32 * j);
+    readLevels(from, at + 8 + 16 * j, codes, 32 * j);
   }
 }
 
 /** Reads the j-th of eight pairs of 6-bit scales and minima, packed in 12 bytes (Q4_K, Q5_K). */
-function sixBits(from: Buffer, at: number, j: number): readonly [scale: number, minimum: number] {
+function readSixBits(from: Buffer, at: number, j: number): readonly [scale: number, minimum: number] {
   const s = (i: number) => from[at + i]!;
   if (j < 4) return [s(j) & 63, s(j + 4) & 63];
   return [(s(j + 4) & 15) | ((s(j - 4) >> 6) << 4), (s(j + 4) >> 4) | ((s(j) >> 6) << 4)];
 }
 
 function q4K(from: Buffer, at: number, { codes, scales, offsets }: UnpackedRows): void {
-  const [d, dmin] = [half(from, at), half(from, at + 2)];
+  const [d, dmin] = [readHalf(from, at), readHalf(from, at + 2)];
   for (let j = 0; j < 8; j++) {
-    const [scale, minimum] = sixBits(from, at + 4, j);
+    const [scale, minimum] = readSixBits(from, at + 4, j);
     scales[j] = d * scale;
     offsets[j] = 8 * d * scale - dmin * minimum;
     for (let l = 0; l < 32; l++)
@@ -155,9 +155,9 @@ function q4K(from: Buffer, at: number, { codes, scales, offsets }: UnpackedRows)
 }
 
 function q5K(from: Buffer, at: number, { codes, scales, offsets }: UnpackedRows): void {
-  const [d, dmin] = [half(from, at), half(from, at + 2)];
+  const [d, dmin] = [readHalf(from, at), readHalf(from, at + 2)];
   for (let j = 0; j < 8; j++) {
-    const [scale, minimum] = sixBits(from, at + 4, j);
+    const [scale, minimum] = readSixBits(from, at + 4, j);
     scales[j] = d * scale;
     offsets[j] = 16 * d * scale - dmin * minimum;
     for (let l = 0; l < 32; l++) {
@@ -168,7 +168,7 @@ function q5K(from: Buffer, at: number, { codes, scales, offsets }: UnpackedRows)
 }
 
 function q6K(from: Buffer, at: number, { codes, scales }: UnpackedRows): void {
-  const d = half(from, at + 208);
+  const d = readHalf(from, at + 208);
   for (let i = 0; i < 16; i++) scales[i] = d * from.readInt8(at + 192 + i);
   for (let i = 0; i < 256; i++) {
     const [h, k, l] = [i >> 7, (i & 127) >> 5, i & 31];
@@ -179,16 +179,16 @@ function q6K(from: Buffer, at: number, { codes, scales }: UnpackedRows): void {
 }
 
 function q2K(from: Buffer, at: number, { codes, scales, offsets }: UnpackedRows): void {
-  const [d, dmin] = [half(from, at + 80), half(from, at + 82)];
+  const [d, dmin] = [readHalf(from, at + 80), readHalf(from, at + 82)];
   for (let j = 0; j < 16; j++) {
     scales[j] = d * (from[at + j]! & 15);
     offsets[j] = 2 * scales[j]! - dmin * (from[at + j]! >> 4);
   }
-  for (let i = 0; i < 256; i++) codes[i] = 6 + twoBits(from, at + 16, i);
+  for (let i = 0; i < 256; i++) codes[i] = 6 + readTwoBits(from, at + 16, i);
 }
 
 function q3K(from: Buffer, at: number, { codes, scales }: UnpackedRows): void {
-  const d = half(from, at + 108);
+  const d = readHalf(from, at + 108);
   for (let j = 0; j < 16; j++) {
     const low = (from[at + 96 + (j & 7)]! >> (4 * (j >> 3))) & 15;
     const high = (from[at + 104 + (j & 3)]! >> (2 * (j >> 2))) & 3;
@@ -196,11 +196,11 @@ function q3K(from: Buffer, at: number, { codes, scales }: UnpackedRows): void {
   }
   for (let i = 0; i < 256; i++) {
     const bit = (from[at + (i & 31)]! >> (i >> 5)) & 1;
-    codes[i] = twoBits(from, at + 32, i) + (bit ? 8 : 4);
+    codes[i] = readTwoBits(from, at + 32, i) + (bit ? 8 : 4);
   }
 }
 
-function twoBits(from: Buffer, at: number, i: number): number {
+function readTwoBits(from: Buffer, at: number, i: number): number {
   const [h, k, l] = [i >> 7, (i & 127) >> 5, i & 31];
   return (from[at + 32 * h + l]! >> (2 * k)) & 3;
 }

@@ -44,42 +44,42 @@ export function ggufConfig(gguf: GgufFile, ignoredKeys: readonly string[] = []):
   const architecture = ggufArchitecture(gguf);
   const { tensors } = gguf;
   rejectUnknown(gguf, architecture, ignoredKeys);
-  const value = valueReader(gguf, architecture);
-  const number = numberReader(gguf, architecture);
-  const heads = number('attention.head_count');
+  const readValue = valueReader(gguf, architecture);
+  const readNumber = numberReader(gguf, architecture);
+  const heads = readNumber('attention.head_count');
   const has = (name: string) => tensors.has(name);
   const headDim = ggufHeadDim(gguf);
   rejectOtherWidths(gguf, architecture, headDim);
-  const rotaryWidth = Number(value('rope.dimension_count') ?? headDim);
+  const rotaryWidth = Number(readValue('rope.dimension_count') ?? headDim);
   const embedding = tensors.get('token_embd.weight');
   return {
     model_type: architecture,
-    hidden_size: number('embedding_length'),
-    num_hidden_layers: number('block_count'),
+    hidden_size: readNumber('embedding_length'),
+    num_hidden_layers: readNumber('block_count'),
     num_attention_heads: heads,
     num_key_value_heads:
-      value('attention.head_count_kv') === undefined ? heads : number('attention.head_count_kv'),
+      readValue('attention.head_count_kv') === undefined ? heads : readNumber('attention.head_count_kv'),
     head_dim: headDim,
-    intermediate_size: number('feed_forward_length'),
-    vocab_size: embedding?.shape[0] ?? number('vocab_size'),
-    rms_norm_eps: number('attention.layer_norm_rms_epsilon'),
+    intermediate_size: readNumber('feed_forward_length'),
+    vocab_size: embedding?.shape[0] ?? readNumber('vocab_size'),
+    rms_norm_eps: readNumber('attention.layer_norm_rms_epsilon'),
     attention_bias: architecture !== 'qwen2' && has('blk.0.attn_q.bias'),
     mlp_bias: has('blk.0.ffn_gate.bias'),
     tie_word_embeddings: !has('output.weight'),
-    max_position_embeddings: number('context_length'),
-    rope_theta: value('rope.freq_base') === undefined ? 10_000 : number('rope.freq_base'),
+    max_position_embeddings: readNumber('context_length'),
+    rope_theta: readValue('rope.freq_base') === undefined ? 10_000 : readNumber('rope.freq_base'),
     ...(rotaryWidth !== headDim && { partial_rotary_factor: rotaryWidth / headDim }),
-    ...ropeScaling(value, number),
-    ...ggufFamilies[architecture]?.config?.(value, gguf),
+    ...ropeScaling(readValue, readNumber),
+    ...ggufFamilies[architecture]?.config?.(readValue, gguf),
   };
 }
 
 export function ggufHeadDim(gguf: GgufFile): number {
   const architecture = ggufArchitecture(gguf);
-  const number = numberReader(gguf, architecture);
+  const readNumber = numberReader(gguf, architecture);
   return gguf.metadata.has(`${architecture}.attention.key_length`)
-    ? number('attention.key_length')
-    : number('embedding_length') / number('attention.head_count');
+    ? readNumber('attention.key_length')
+    : readNumber('embedding_length') / readNumber('attention.head_count');
 }
 
 /** Returns a function that reads a key, given without the prefix, under any of its names, or the family's default. */
@@ -94,9 +94,9 @@ function valueReader({ metadata }: GgufFile, architecture: string) {
 
 function numberReader(gguf: GgufFile, architecture: string): (key: string) => number {
   const { file } = gguf;
-  const value = valueReader(gguf, architecture);
+  const readValue = valueReader(gguf, architecture);
   return (key) => {
-    const stored = value(key);
+    const stored = readValue(key);
     // Some writers store one number per layer even if all are equal.
     const values = Array.isArray(stored) ? stored : [stored];
     const numbers = new Set(values);

@@ -24,7 +24,7 @@ export interface GgufFamily {
   /** True if a model of the family may rotate only part of each head. */
   readonly partialRotation?: boolean;
   /** @param value a function that reads a key, given without the architecture's prefix */
-  readonly config?: (value: Value, gguf: GgufFile) => Readonly<Record<string, unknown>>;
+  readonly config?: (value: ValueReader, gguf: GgufFile) => Readonly<Record<string, unknown>>;
 }
 
 const capKeys = ['attn_logit_softcapping', 'final_logit_softcapping', 'attention.sliding_window'] as const;
@@ -39,16 +39,16 @@ const gemma = {
   },
 } as const;
 
-type Value = (key: string) => unknown;
+type ValueReader = (key: string) => unknown;
 
-const headWidth = (value: Value): number =>
+const headWidth = (value: ValueReader): number =>
   Number(
     value('attention.key_length') ??
       Number(value('embedding_length')) / Number(value('attention.head_count')),
   );
 
 /** Returns `query_pre_attn_scalar`, which files don't store: a head's width, or hidden / heads in the largest model. */
-const gemmaScale = (value: Value, layersOfLargest: number): number =>
+const gemmaScale = (value: ValueReader, layersOfLargest: number): number =>
   value('block_count') === layersOfLargest
     ? Number(value('embedding_length')) / Number(value('attention.head_count'))
     : headWidth(value);

@@ -53,18 +53,18 @@ export function openGguf(file: string): GgufFile {
   const key = [realpathSync(file), stat.size, stat.mtimeMs].join('\0');
   const known = openFiles.get(key);
   if (known !== undefined) return known;
-  const first = readOne(file);
-  const gguf = { ...first, tensors: new Map(splitOf(first).flatMap(({ tensors }) => [...tensors])) };
+  const first = readGgufFile(file);
+  const gguf = { ...first, tensors: new Map(openParts(first).flatMap(({ tensors }) => [...tensors])) };
   openFiles.set(key, gguf);
   for (const old of [...openFiles.keys()].slice(0, -maxOpenFiles)) openFiles.delete(old);
   return gguf;
 }
 
 /** Opens all parts of a split file, including the given one. */
-function splitOf(first: GgufFile): readonly GgufFile[] {
+function openParts(first: GgufFile): readonly GgufFile[] {
   const count = first.metadata.get('split.count') ?? 1;
   if (count === 1 || count === 0) return [first];
-  const unusable = (message: string) =>
+  const unusableError = (message: string) =>
     new UserError({
       file: first.file,
       message: `this is one of ${String(count)} parts: ${message}`,
@@ -72,17 +72,17 @@ function splitOf(first: GgufFile): readonly GgufFile[] {
     });
   const match = /^(.*)-\d{5}-of-(\d{5})\.gguf$/.exec(path.basename(first.file));
   if (match === null || Number(match[2]) !== count)
-    throw unusable(`its name doesn't end in …-NNNNN-of-${String(count).padStart(5, '0')}.gguf`);
-  if (!first.metadata.has('general.architecture')) throw unusable('it lacks the metadata of the model');
+    throw unusableError(`its name doesn't end in …-NNNNN-of-${String(count).padStart(5, '0')}.gguf`);
+  if (!first.metadata.has('general.architecture')) throw unusableError('it lacks the metadata of the model');
   return Array.from({ length: count }, (_, i) => {
     const name = `${match[1]}-${String(i + 1).padStart(5, '0')}-of-${match[2]}.gguf`;
     const part = path.join(path.dirname(first.file), name);
-    if (!existsSync(part)) throw unusable(`the part ${name} is missing`);
-    return name === path.basename(first.file) ? first : readOne(part);
+    if (!existsSync(part)) throw unusableError(`the part ${name} is missing`);
+    return name === path.basename(first.file) ? first : readGgufFile(part);
   });
 }
 
-function readOne(file: string): GgufFile {
+function readGgufFile(file: string): GgufFile {
   const realPath = realpathSync(file);
   const { descriptor, size } = openRegularFile(realPath);
   try {
@@ -90,7 +90,7 @@ function readOne(file: string): GgufFile {
     const [tensorCount, pairCount] = readPrefix(reader, file);
     const { metadata, byteRanges } = readMetadata(reader, pairCount);
     const infos = Array.from({ length: tensorCount }, () => readTensorInfo(reader));
-    return { file, metadata, byteRanges, tensors: placeTensors(infos, metadata, reader, realPath) };
+    return { file, metadata, byteRanges, tensors: locateTensors(infos, metadata, reader, realPath) };
   } finally {
     closeSync(descriptor);
   }
@@ -98,10 +98,10 @@ function readOne(file: string): GgufFile {
 
 function readPrefix(reader: HeadReader, file: string): [tensors: number, pairs: number] {
   const magic = reader.size < 4 ? '' : reader.bytes(4).toString('latin1');
-  if (magic !== 'GGUF') throw broken(file, `it begins with ${JSON.stringify(magic)}, not with "GGUF"`);
+  if (magic !== 'GGUF') throw fileError(file, `it begins with ${JSON.stringify(magic)}, not with "GGUF"`);
   const version = reader.number(4);
   if (version !== 2 && version !== 3)
-    throw broken(file, `its version is ${version}, but only 2 and 3 in little-endian order are supported`);
+    throw fileError(file, `its version is ${version}, but only 2 and 3 in little-endian order are supported`);
   const tensors = reader.count('tensors', max.tensors, 24);
   return [tensors, reader.count('metadata pairs', max.pairs, 13)];
 }
@@ -130,7 +130,7 @@ function readMetadata(reader: HeadReader, count: number): Pick<GgufFile, 'metada
   const byteRanges = new Map<string, { start: number; end: number }>();
   for (let pair = 0; pair < count; pair++) {
     const key = reader.text();
-    if (metadata.has(key)) throw broken(reader.file, `its metadata has the key ${shown(key)} twice`);
+    if (metadata.has(key)) throw fileError(reader.file, `its metadata has the key ${quote(key)} twice`);
     const start = reader.position;
     metadata.set(key, readValue(reader, key));
     byteRanges.set(key, { start, end: reader.position });
@@ -142,14 +142,14 @@ function readValue(reader: HeadReader, key: string): GgufValue {
   const type = reader.number(4);
   if (type !== arrayType) return typeOf(reader, key, type).read(reader);
   const { bytes, read } = typeOf(reader, key, reader.number(4));
-  const count = reader.count(`values of ${shown(key)}`, max.elements, bytes);
+  const count = reader.count(`values of ${quote(key)}`, max.elements, bytes);
   return Array.from({ length: count }, () => read(reader));
 }
 
 function typeOf(reader: HeadReader, key: string, type: number) {
   const known = valueTypes[type];
   if (known === undefined)
-    throw broken(reader.file, `the value of ${shown(key)} has the unknown type ${type}`);
+    throw fileError(reader.file, `the value of ${quote(key)} has the unknown type ${type}`);
   return known;
 }
 
@@ -165,16 +165,16 @@ function readTensorInfo(reader: HeadReader): TensorInfo {
   const name = reader.text();
   const dimensions = reader.number(4);
   if (dimensions < 1 || dimensions > 4)
-    throw broken(
+    throw fileError(
       reader.file,
-      `the tensor ${shown(name)} has ${dimensions} dimensions, but only 1 to 4 are allowed`,
+      `the tensor ${quote(name)} has ${dimensions} dimensions, but only 1 to 4 are allowed`,
     );
   const shape = Array.from({ length: dimensions }, () => reader.number(8)).reverse();
   return { name, shape, type: reader.number(4), offset: reader.number(8) };
 }
 
 /** Locates the tensors in the file, and checks that they are aligned, within the file, and don't overlap. */
-function placeTensors(
+function locateTensors(
   infos: readonly TensorInfo[],
   metadata: GgufFile['metadata'],
   { file, size, position }: HeadReader,
@@ -182,21 +182,24 @@ function placeTensors(
 ): ReadonlyMap<string, StoredTensor> {
   const alignment = metadata.get('general.alignment') ?? 32;
   if (typeof alignment !== 'number' || alignment < 1 || alignment % 8 !== 0 || alignment > 1 << 20)
-    throw broken(file, `general.alignment is ${shown(alignment)}, but must be a multiple of 8, at most 2^20`);
+    throw fileError(
+      file,
+      `general.alignment is ${quote(alignment)}, but must be a multiple of 8, at most 2^20`,
+    );
   const start = Math.ceil(position / alignment) * alignment;
   const tensors = new Map<string, StoredTensor>();
   let end = 0;
   for (const info of [...infos].sort((a, b) => a.offset - b.offset)) {
     const { name, shape, offset } = info;
-    if (tensors.has(name)) throw broken(file, `it has the tensor ${shown(name)} twice`);
+    if (tensors.has(name)) throw fileError(file, `it has the tensor ${quote(name)} twice`);
     const { dtype, length } = sizeOf(info, file);
-    if (offset % alignment !== 0) throw broken(file, `tensor ${shown(name)} is not aligned`);
-    if (offset < end) throw broken(file, `tensor ${shown(name)} overlaps another one`);
+    if (offset % alignment !== 0) throw fileError(file, `tensor ${quote(name)} is not aligned`);
+    if (offset < end) throw fileError(file, `tensor ${quote(name)} overlaps another one`);
     end = offset + length;
     if (!(start + end <= size))
-      throw broken(
+      throw fileError(
         file,
-        `tensor ${shown(name)} reaches beyond the end of the file (an unfinished download?)`,
+        `tensor ${quote(name)} reaches beyond the end of the file (an unfinished download?)`,
       );
     tensors.set(name, { name, dtype, shape, file: real, offset: start + offset, length });
   }
@@ -216,9 +219,9 @@ function sizeOf({ name, shape, type }: TensorInfo, file: string): { dtype: strin
     });
   const columns = shape.at(-1)!;
   if (columns % blockForm.elements !== 0)
-    throw broken(
+    throw fileError(
       file,
-      `rows of ${shown(name)} have ${columns} values, which is not a multiple of ${blockForm.elements} (${blockForm.dtype})`,
+      `rows of ${quote(name)} have ${columns} values, which is not a multiple of ${blockForm.elements} (${blockForm.dtype})`,
     );
   const elements = shape.reduce((product, dimension) => product * dimension, 1);
   return { dtype: blockForm.dtype, length: (elements / blockForm.elements) * blockForm.bytes };
@@ -247,7 +250,7 @@ class HeadReader {
   /** Reads the next bytes. @throws UserError if the file ends first, or the header is too long */
   bytes(length: number): Buffer {
     if (this.position + length > Math.min(this.size, max.head))
-      throw broken(
+      throw fileError(
         this.file,
         this.size < max.head ? 'it ends within its header' : 'its header is longer than 512 MiB',
       );
@@ -270,8 +273,8 @@ class HeadReader {
     const count = this.number(8);
     const rest = this.size - this.position;
     if (count * bytesOfEach > rest)
-      throw broken(this.file, `it declares ${count} ${what}, but only ${rest} bytes follow`);
-    if (count > atMost) throw broken(this.file, `it declares ${count} ${what}; the maximum is ${atMost}`);
+      throw fileError(this.file, `it declares ${count} ${what}, but only ${rest} bytes follow`);
+    if (count > atMost) throw fileError(this.file, `it declares ${count} ${what}; the maximum is ${atMost}`);
     return count;
   }
 
@@ -280,14 +283,15 @@ class HeadReader {
     this.#next = 0;
     const byteCount = Math.min(Math.max(length, 1 << 20), this.size - this.#start);
     this.#window = readBytes(this.#descriptor, this.#start, byteCount);
-    if (this.#window.length < byteCount) throw broken(this.file, 'it became shorter while it was being read');
+    if (this.#window.length < byteCount)
+      throw fileError(this.file, 'it became shorter while it was being read');
   }
 }
 
 /** Shows an untrusted value in a message: at most 80 characters of JSON, which escapes line breaks. */
-const shown = (value: unknown) => JSON.stringify(value)?.slice(0, 80) ?? '';
+const quote = (value: unknown) => JSON.stringify(value)?.slice(0, 80) ?? '';
 
-function broken(file: string, what: string): UserError {
+function fileError(file: string, what: string): UserError {
   return new UserError({
     file,
     message: `this is not a usable GGUF file: ${what}`,

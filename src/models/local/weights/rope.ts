@@ -131,33 +131,33 @@ export function readRope(config: RopeConfig, layerType: string, family: RopeFami
   const rotaryFactor = section.partial_rotary_factor ?? 1;
   if (rotaryFactor !== 1 && !family.partial)
     throw valueError(file, `${field}.partial_rotary_factor`, rotaryFactor, ['1']);
-  const need = (name: 'factor' | 'low_freq_factor' | 'high_freq_factor') =>
+  const requireKey = (name: 'factor' | 'low_freq_factor' | 'high_freq_factor') =>
     section[name] ?? rejectMissing(file, `${field}.${name}`, ropeType);
   const originalContext =
     config.original_max_position_embeddings ??
     section.original_max_position_embeddings ??
     config.max_position_embeddings;
-  const stretch = () =>
+  const contextFactor = () =>
     originalContext === config.max_position_embeddings
-      ? need('factor')
+      ? requireKey('factor')
       : config.max_position_embeddings / originalContext;
   const theta = section.rope_theta ?? config.rope_theta ?? family.theta;
   switch (kind) {
     case 'none':
       return { theta, scaling: kind };
     case 'linear':
-      return { theta, scaling: kind, factor: need('factor') };
+      return { theta, scaling: kind, factor: requireKey('factor') };
     case 'llama3':
       return {
         theta,
         scaling: kind,
-        factor: need('factor'),
-        lowFrequencyFactor: need('low_freq_factor'),
-        highFrequencyFactor: need('high_freq_factor'),
+        factor: requireKey('factor'),
+        lowFrequencyFactor: requireKey('low_freq_factor'),
+        highFrequencyFactor: requireKey('high_freq_factor'),
         originalContext,
       };
     case 'yarn':
-      return { theta, ...readYarn(section, originalContext, section.factor ?? stretch()) };
+      return { theta, ...readYarn(section, originalContext, section.factor ?? contextFactor()) };
     case 'longrope': {
       const width = rotaryWidth(config, family.headDim, layerType, file);
       const factors = (name: 'short_factor' | 'long_factor') => {

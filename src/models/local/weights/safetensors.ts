@@ -56,7 +56,7 @@ export function readSafetensors(file: string): SafetensorsFile {
     const prefix = readBytes(descriptor, 0, 8);
     const headerLength = prefix.length < 8 ? Number.NaN : Number(prefix.readBigUInt64LE());
     if (!(headerLength <= maxHeaderBytes && 8 + headerLength <= size))
-      throw broken(file, 'its header is cut off, or longer than 100 MB');
+      throw fileError(file, 'its header is cut off, or longer than 100 MB');
     const header = parseHeader(file, readBytes(descriptor, 8, headerLength).toString('utf8'));
     const dataStart = 8 + headerLength;
     const { __metadata__: metadata, ...entries } = header;
@@ -83,11 +83,11 @@ function parseHeader(file: string, text: string): Record<string, unknown> {
   try {
     header = parseJson(text);
   } catch (error) {
-    throw broken(file, `its header is not JSON (${messageOf(error)})`);
+    throw fileError(file, `its header is not JSON (${messageOf(error)})`);
   }
   if (typeof header === 'object' && header !== null && !Array.isArray(header))
     return header as Record<string, unknown>;
-  throw broken(file, 'its header is not a table of tensors');
+  throw fileError(file, 'its header is not a table of tensors');
 }
 
 /** Rejects overlapping tensors: the format forbids them, and they let a small file declare any number of weights. */
@@ -95,7 +95,7 @@ function rejectOverlaps(file: string, tensors: readonly StoredTensor[]): void {
   let end = 0;
   for (const tensor of tensors.toSorted((a, b) => a.offset - b.offset)) {
     if (tensor.length > 0 && tensor.offset < end)
-      throw broken(file, `tensor ${tensor.name} overlaps another one`);
+      throw fileError(file, `tensor ${tensor.name} overlaps another one`);
     end = Math.max(end, tensor.offset + tensor.length);
   }
 }
@@ -110,14 +110,17 @@ function storedTensor(
 ): StoredTensor {
   const { data: entry } = entrySchema.safeParse(given);
   if (entry === undefined || entry.data_offsets[0] > entry.data_offsets[1])
-    throw broken(file, `its header has no valid entry for the tensor ${name}`);
+    throw fileError(file, `its header has no valid entry for the tensor ${name}`);
   const [begin, end] = entry.data_offsets;
   if (dataStart + end > size)
-    throw broken(file, `tensor ${name} reaches beyond the end of the file (an unfinished download?)`);
+    throw fileError(file, `tensor ${name} reaches beyond the end of the file (an unfinished download?)`);
   const elements = entry.shape.reduce((product, dimension) => product * dimension, 1);
   const width = bytesPerElement[entry.dtype];
   if (width !== undefined && elements * width !== end - begin)
-    throw broken(file, `tensor ${name} has ${end - begin} bytes, but its shape requires ${elements * width}`);
+    throw fileError(
+      file,
+      `tensor ${name} has ${end - begin} bytes, but its shape requires ${elements * width}`,
+    );
   const { dtype, shape } = entry;
   return { name, dtype, shape, file: real, offset: dataStart + begin, length: end - begin };
 }
@@ -195,7 +198,7 @@ export function readTensorBytes(tensor: StoredTensor, start = 0, length = tensor
 }
 
 /** Returns parts in which tensors of equal shape usually differ: up to 4 KiB at the beginning, middle and end. */
-export function sampledParts(bytes: number): readonly (readonly [start: number, length: number])[] {
+export function sampleRanges(bytes: number): readonly (readonly [start: number, length: number])[] {
   const length = Math.min(4096, bytes);
   return [0, 0.5, 1].map((share) => [Math.floor(share * (bytes - length)), length]);
 }
@@ -207,12 +210,12 @@ export function isSameTensor(a: StoredTensor, b: StoredTensor): boolean {
   const chunks = Array.from({ length: Math.ceil(a.length / step) }, (_, i) => {
     return [i * step, Math.min(step, a.length - i * step)] as const;
   });
-  return [...sampledParts(a.length), ...chunks].every(([start, length]) =>
+  return [...sampleRanges(a.length), ...chunks].every(([start, length]) =>
     readTensorBytes(a, start, length).equals(readTensorBytes(b, start, length)),
   );
 }
 
-function broken(file: string, what: string): UserError {
+function fileError(file: string, what: string): UserError {
   return new UserError({
     file,
     message: `this is not a usable safetensors file: ${what}`,

@@ -1,11 +1,11 @@
 /** Draws parallel coordinates. Highlights the line nearest to the pointer; a click opens its run. */
 import { useRef, useState } from 'preact/hooks';
 import { parallelPicture } from '../../drawing/parallel.js';
-import type { Parallel, ParallelLine } from '../../parallel.js';
+import type { ParallelData, ParallelLine } from '../../parallel.js';
 import { html, renderShapes } from '../base/html.js';
 import { Readout, useWidth } from './parts.js';
 
-export function ParallelPlot({ parallel }: { readonly parallel: Parallel }) {
+export function ParallelPlot({ parallel }: { readonly parallel: ParallelData }) {
   const { lines } = parallel;
   const [place, minWidth] = useWidth();
   const [chosenLine, setChosenLine] = useState<number | undefined>(undefined);

@@ -2,7 +2,7 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { ChartFile } from '../../drawing/chart-files.js';
-import { type LegendKey, type Picture, sampleOf } from '../../drawing/picture.js';
+import { type LegendKey, legendSample, type Picture } from '../../drawing/picture.js';
 import { html, renderShapes } from '../base/html.js';
 
 /** Returns a reference to set on an element, and the element's width in pixels (640 until it is measured). */
@@ -47,4 +47,4 @@ export function Readout({ children, live, of, picture }: Props) {
 
 /** Shows a label of a legend with its sample. */
 export const LegendSample = ({ entry }: { readonly entry: LegendKey }) =>
-  html`<svg class="key" width="16" height="12" aria-hidden="true">${renderShapes(sampleOf(entry))}</svg>${entry.label}`;
+  html`<svg class="key" width="16" height="12" aria-hidden="true">${renderShapes(legendSample(entry))}</svg>${entry.label}`;

@@ -3,14 +3,14 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { ContentJson } from '../../../base/text/content.js';
 import { chartFiles } from '../../drawing/chart-files.js';
-import type { PageOf } from '../../messages.js';
+import type { PageContent } from '../../messages.js';
 import { html } from '../base/html.js';
 import { useResponse } from '../base/live.js';
 import { decodeText } from '../base/words.js';
 import { ChartFiles } from '../chart/parts.js';
 import { drawContent } from '../content/draw.js';
 
-export type Page = PageOf<readonly ContentJson[]>;
+export type Page = PageContent<readonly ContentJson[]>;
 
 /** Scrolls to the element that the URL's fragment names, and opens it if it is a log entry. */
 export function openTarget(): void {

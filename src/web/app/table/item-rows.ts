@@ -8,7 +8,7 @@ import {
 import { fieldOf, type Value } from '../../../runs/listing/fields.js';
 import { type Item, isHolder } from '../../../runs/listing/item.js';
 import { itemAddress } from '../../address.js';
-import type { GroupFigures } from '../../messages.js';
+import type { GroupMeans } from '../../messages.js';
 import { type Group, groupMean, groupTitle } from '../../table/groups.js';
 import { html } from '../base/html.js';
 import { shownReturn, unitOf } from '../base/words.js';
@@ -92,7 +92,7 @@ ${columns.map((key) => html`<td key=${key} class=${classOf(key)} data-label=${fi
 interface GroupRowProps extends RowProps {
   readonly group: Group;
   readonly by: readonly string[];
-  readonly figures: GroupFigures | undefined;
+  readonly figures: GroupMeans | undefined;
   readonly isOpen: boolean;
   readonly expand: () => void;
 }

@@ -4,7 +4,7 @@ import { fieldOf, sortItems } from '../../../runs/listing/fields.js';
 import type { Filter } from '../../../runs/listing/filter.js';
 import type { Item } from '../../../runs/listing/item.js';
 import { queryOf } from '../../address.js';
-import type { GroupFigures } from '../../messages.js';
+import type { GroupMeans } from '../../messages.js';
 import { groupsOf, sortedGroups } from '../../table/groups.js';
 import { queryOfState, type TableState } from '../../table/state.js';
 import { html } from '../base/html.js';
@@ -17,7 +17,7 @@ import { type ListedItems, TableControls } from './table-controls.js';
 /** Number of rows added at a time while scrolling. */
 const rowsAtOnce = 100;
 
-type Figures = Readonly<Record<string, GroupFigures>>;
+type Figures = Readonly<Record<string, GroupMeans>>;
 
 interface Props extends ListedItems {
   readonly filter: Filter;

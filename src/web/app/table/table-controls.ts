@@ -4,7 +4,7 @@ import { fieldOf, itemFields } from '../../../runs/listing/fields.js';
 import { type Item, isHolder } from '../../../runs/listing/item.js';
 import type { ConfigKeys } from '../../messages.js';
 import type { Group } from '../../table/groups.js';
-import { type TableState, unknownKeys } from '../../table/state.js';
+import { type TableState, unknownKeyMessages } from '../../table/state.js';
 import { html, type InputEvent } from '../base/html.js';
 import { KeysField } from './keys-field.js';
 
@@ -35,7 +35,7 @@ export function TableControls({ change, groups, items, known, loadKeys, problems
   const runText =
     filter === '' ? plural(shown.length, 'run') : `${shown.length} of ${plural(items.length, 'run')}`;
   const count = by.length > 0 ? `${plural(groups.length, 'group')} of ${plural(runCount, 'run')}` : runText;
-  const allProblems = [...problems, ...unknownKeys([...by, ...columns], known?.keys)];
+  const allProblems = [...problems, ...unknownKeyMessages([...by, ...columns], known?.keys)];
   const group = (text: string) =>
     change({
       by: [...new Set(text.split(/[,\s]+/).filter(Boolean))],

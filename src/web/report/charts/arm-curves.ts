@@ -43,19 +43,19 @@ export function armCurves(arms: readonly CurveArm[], { areMeans = true, step }: 
   const isSingle = arms.length === 1;
   const indices = Array.from({ length: count }, (_, i) => i);
   const atIndices = (values: readonly (number | null)[]) => indices.map((i) => values[i] ?? null);
-  const placeOf = (i: number) => (step === undefined ? i : (i + 1) * step);
+  const xOf = (i: number) => (step === undefined ? i : (i + 1) * step);
   const unit = step === undefined ? 'iteration' : 'evaluation';
   const nameOf = (i: number) =>
-    placeOf(i) === 0 ? 'After the warm-up' : `${step ? 'Evaluation' : 'Iteration'} ${placeOf(i)}`;
+    xOf(i) === 0 ? 'After the warm-up' : `${step ? 'Evaluation' : 'Iteration'} ${xOf(i)}`;
   const labels = arms.map(({ curves, name }) =>
     areMeans ? `${name} (${plural(curves.length, 'run')})` : name,
   );
   const runs = isSingle && arms[0]!.curves.length > 1 ? arms[0]!.curves : [];
   const chart: Chart = {
-    label: `Best return so far over ${plural(placeOf(count - 1), unit)}: ${isSingle && areMeans ? `mean of ${plural(arms[0]!.curves.length, 'run')}` : labels.join(', ')}.`,
+    label: `Best return so far over ${plural(xOf(count - 1), unit)}: ${isSingle && areMeans ? `mean of ${plural(arms[0]!.curves.length, 'run')}` : labels.join(', ')}.`,
     x: { title: step ? 'Evaluation' : 'Iteration', kind: 'whole' },
     y: { title: 'Best mean return so far' },
-    at: indices.map(placeOf),
+    at: indices.map(xOf),
     series: [
       ...runs.map(
         (curve): Series => ({

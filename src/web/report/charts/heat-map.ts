@@ -3,7 +3,7 @@ import { html } from '../../../base/text/html.js';
 import { distinctFormat, formatParameter, formatScore, plural } from '../../../base/text/numbers.js';
 import type { ParameterSpec, PolicyDescription } from '../../../policies/policy.js';
 import { type BufferEntry, bestEntry } from '../../../rollout/replay-buffer.js';
-import { placeName } from '../../../runs/summary.js';
+import { candidateName } from '../../../runs/summary.js';
 import { largest, quantile } from '../../../statistics/descriptive.js';
 import type { HeatMap } from '../../heat-map.js';
 import { maxCategories } from '../../palette.js';
@@ -39,7 +39,7 @@ export function parameterHeatMap(data: RunData, labels: TaskLabels): Content {
     scores: scoreShares(entries),
     evaluations: entries.map(
       (entry) =>
-        `evaluation ${numberByEntry.get(entry)} (${placeName(entry, config)}): score ${asText(entry.score)}`,
+        `evaluation ${numberByEntry.get(entry)} (${candidateName(entry, config)}): score ${asText(entry.score)}`,
     ),
     choices: choices?.map((value, i) => ({ value, name: choiceName(value, labels.actions[i]) })),
     scale,

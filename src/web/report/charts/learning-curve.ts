@@ -7,10 +7,10 @@ import { noiseText } from '../../../runs/summary.js';
 import { largest, quantile, smallest, standardDeviation } from '../../../statistics/descriptive.js';
 import { type Chart, chartFigure, type Series, thinOut } from '../../chart.js';
 import {
+  type CandidateId,
   isRejected,
   type LoggedProposal,
   onlyProposals,
-  type Place,
   type RunData,
 } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
@@ -49,7 +49,7 @@ const maxLostMarks = 500;
 const maxStretches = 2048;
 
 /** An evaluation to draw. `best`: the highest score so far. */
-interface Point extends Spread, Place, Pick<BufferEntry, 'score' | 'returns'> {
+interface Point extends Spread, CandidateId, Pick<BufferEntry, 'score' | 'returns'> {
   readonly best: number;
   /** The member, leg or tuning search that proposed it. */
   readonly member: string | undefined;
@@ -73,10 +73,10 @@ export function learningCurve(
     return { ...entry, candidate, best, member: memberByEntry.get(entry), ...spreadOf(entry, areBinary) };
   });
   const rejected = onlyProposals(proposals).filter(isRejected).slice(-maxLostMarks);
-  const place = placeIn([...allPoints, ...rejected]);
+  const xOf = candidatePositions([...allPoints, ...rejected]);
   const points = thinOut(allPoints, maxStretches, extremes)
-    .toSorted((a, b) => place(a) - place(b))
-    .filter((point, i, sorted) => i === sorted.length - 1 || place(point) !== place(sorted[i + 1]!));
+    .toSorted((a, b) => xOf(a) - xOf(b))
+    .filter((point, i, sorted) => i === sorted.length - 1 || xOf(point) !== xOf(sorted[i + 1]!));
   const asText = distinctFormat(
     entries.map(({ score }) => score),
     formatScore,
@@ -95,10 +95,10 @@ export function learningCurve(
   const { target } = config;
   const chart: Chart = {
     label: `Learning curve of ${plural(entries.length, 'evaluation')}; best so far ${formatNumber(best)}${confirmed ? `; confirmed ${formatNumber(confirmed.mean)}` : ''}.`,
-    x: { title: 'Iteration', kind: 'whole', from: hasWarmup ? 0 : Math.min(1, place(points[0]!)) },
+    x: { title: 'Iteration', kind: 'whole', from: hasWarmup ? 0 : Math.min(1, xOf(points[0]!)) },
     y: { title: episodes === 1 ? 'Return' : `Mean return of ${episodes} episodes` },
     height: 340,
-    at: points.map(place),
+    at: points.map(xOf),
     series: [
       ...evaluationSeries(points, entries.length > points.length),
       {
@@ -117,12 +117,12 @@ export function learningCurve(
     marks: [
       {
         ...({ label: 'no usable proposal', draw: 'cross', color: '--bad' } as const),
-        marks: rejected.map((one) => ({ x: place(one) })),
+        marks: rejected.map((one) => ({ x: xOf(one) })),
       },
       {
         label: 'confirmed on fresh episodes, with 95 % interval',
         ...({ draw: 'diamond', color: '--good' } as const),
-        marks: confirmed ? [{ x: place(confirmed), y: confirmed.mean, interval: confirmed.ci95 }] : [],
+        marks: confirmed ? [{ x: xOf(confirmed), y: confirmed.mean, interval: confirmed.ci95 }] : [],
       },
     ].filter(({ marks }) => marks.length > 0),
     ...(noise && { bands: { label: `noise floor (${formatNumber(noise.floor, 3)})` } }),
@@ -162,10 +162,11 @@ function evaluationSeries(points: readonly Point[], areExtremes: boolean): reado
 }
 
 /** Places candidates on the iteration axis: evenly spaced between their iteration and the next. */
-function placeIn(all: readonly Place[]): (place: Place) => number {
-  const width = (own: readonly Place[]) => largest([1, ...own.map(({ candidate }) => candidate + 1)]);
-  const warmupSize = width(all.filter(({ iteration }) => iteration === 0));
-  const proposalSize = width(all.filter(({ iteration }) => iteration > 0));
+function candidatePositions(all: readonly CandidateId[]): (place: CandidateId) => number {
+  const slotCount = (own: readonly CandidateId[]) =>
+    largest([1, ...own.map(({ candidate }) => candidate + 1)]);
+  const warmupSize = slotCount(all.filter(({ iteration }) => iteration === 0));
+  const proposalSize = slotCount(all.filter(({ iteration }) => iteration > 0));
   return ({ candidate, iteration }) => iteration + candidate / (iteration === 0 ? warmupSize : proposalSize);
 }
 

@@ -37,7 +37,9 @@ export function policyLines(
   const decimals = projection === undefined ? spec.decimals : weightDecimals;
   const tables = matricesOf(policy, weights, labels).map(({ columns, rows, title }) => {
     const cells = columns.map((column, a) =>
-      number<Matrix['rows'][number]>(column, ({ weights }) => formatParameter(weights[a]!.toFixed(decimals))),
+      number<WeightMatrix['rows'][number]>(column, ({ weights }) =>
+        formatParameter(weights[a]!.toFixed(decimals)),
+      ),
     );
     return terminalTable(rows, [text(title, ({ name }) => name), ...cells], width);
   });
@@ -50,7 +52,7 @@ export function policyLines(
   ];
 }
 
-export interface Matrix {
+export interface WeightMatrix {
   readonly title: string;
   /** Names of the outputs. */
   readonly columns: readonly string[];
@@ -64,7 +66,7 @@ export function matricesOf(
   weights: ParameterVector,
   { actions, observations }: TaskLabels,
   unitName = (_layer: number, unit: number) => `unit ${unit}`,
-): readonly Matrix[] {
+): readonly WeightMatrix[] {
   const matrix = (title: string, names: readonly string[], columns: readonly string[], start: number) => ({
     title,
     columns,
@@ -75,10 +77,10 @@ export function matricesOf(
   });
   if (policy.kind === 'linear')
     return [matrix('', policy.bias ? [...observations, 'bias'] : observations, actions, 0)];
-  const units = (l: number, count: number) => Array.from({ length: count }, (_, j) => unitName(l, j));
+  const unitNames = (l: number, count: number) => Array.from({ length: count }, (_, j) => unitName(l, j));
   return layersOf(policy).map((layer, l, layers) => {
-    const inputs = l === 0 ? observations : units(l, layer.inputs);
-    const outputs = l === layers.length - 1 ? actions : units(l + 1, layer.units);
+    const inputs = l === 0 ? observations : unitNames(l, layer.inputs);
+    const outputs = l === layers.length - 1 ? actions : unitNames(l + 1, layer.units);
     return matrix(`layer ${l + 1}`, [...inputs, 'bias'], outputs, layer.weights);
   });
 }

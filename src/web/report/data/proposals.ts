@@ -12,10 +12,10 @@ export interface LoggedAttempt {
   readonly faults: readonly string[];
 }
 
-export type Place = Pick<BufferEntry, 'iteration' | 'candidate'>;
+export type CandidateId = Pick<BufferEntry, 'iteration' | 'candidate'>;
 
 /** A candidate of an iteration with its calls and, if it was evaluated, its evaluation. */
-export interface LoggedProposal extends Place {
+export interface LoggedProposal extends CandidateId {
   /** The portfolio member, relay leg or tuning search that proposed it. */
   readonly member: string | undefined;
   /** `proposal`, or the stage that asked for it. */
@@ -41,7 +41,7 @@ export function loggedProposals(
   onCall?: (call: CallRecord) => void,
 ): readonly LoggedProposal[] {
   const proposals = new Map<string, Mutable<LoggedProposal> & { readonly attempts: LoggedAttempt[] }>();
-  const proposalOf = (place: Place & Pick<CallRecord, 'member'>, purpose: string) => {
+  const proposalOf = (place: CandidateId & Pick<CallRecord, 'member'>, purpose: string) => {
     const { iteration, candidate, member } = place;
     const id = proposalId(place);
     const known = proposals.get(id);
@@ -73,7 +73,7 @@ export function loggedProposals(
 }
 
 /** Returns the member, leg or tuning search that proposed the policy at a place; undefined in a run without any. */
-export const memberAt = (proposals: readonly LoggedProposal[], place: Place): string | undefined =>
+export const memberAt = (proposals: readonly LoggedProposal[], place: CandidateId): string | undefined =>
   proposals.find((one) => one.iteration === place.iteration && one.candidate === place.candidate)?.member;
 
 /** Removes revisions. */
@@ -92,7 +92,8 @@ export function hasFailure({ attempts }: LoggedProposal): boolean {
   return attempts.some(({ outcome }) => outcome.kind !== 'accepted');
 }
 
-export const proposalId = ({ iteration, candidate }: Place): string => `iteration-${iteration}-${candidate}`;
+export const proposalId = ({ iteration, candidate }: CandidateId): string =>
+  `iteration-${iteration}-${candidate}`;
 
 /** The data that a report shows about a run, except animations; read from the run's directory. */
 export interface RunData extends RunSummary, Pick<RecordedRun, 'entries' | 'calls' | 'events'> {

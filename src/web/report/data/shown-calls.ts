@@ -1,7 +1,7 @@
 /** Selects the proposals that a page shows with prompts and replies, so that even pages of long runs open quickly. */
 import type { CallRecord } from '../../../runs/calls.js';
 import { failureKind } from '../../../runs/failure-text.js';
-import { hasFailure, type LoggedProposal, type Place, proposalId, type RunData } from './proposals.js';
+import { type CandidateId, hasFailure, type LoggedProposal, proposalId, type RunData } from './proposals.js';
 
 const maxShown = 500;
 
@@ -14,7 +14,7 @@ export interface ShownCalls {
   /** The calls of these proposals, by position among the run's calls. */
   readonly calls: ReadonlyMap<number, CallRecord>;
   /** Returns a link to a proposal; undefined if the page doesn't show it. */
-  link(place: Place): string | undefined;
+  link(place: CandidateId): string | undefined;
 }
 
 /** Chooses the proposals to show, and reads their calls. */
@@ -31,7 +31,7 @@ export function shownCalls(
     if (indices.has(index)) calls.set(index, call);
     index++;
   }
-  const link = (place: Place) =>
+  const link = (place: CandidateId) =>
     place.iteration > 0 && ids.has(proposalId(place)) ? `#${proposalId(place)}` : undefined;
   return { proposals: shownProposals, calls, link };
 }

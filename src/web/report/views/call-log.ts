@@ -65,7 +65,7 @@ export function proposalList(
     calls,
     hasGroups: proposals.some(({ candidate }) => candidate > 0),
     prompts: new Map(callIndices.slice(callIndices.length - packed.length).map((place, i) => [place, i])),
-    longest: longestOf([...calls.values()]),
+    longest: replyLimit([...calls.values()]),
     asText: distinctFormat(proposals.flatMap(({ entry }) => (entry ? [entry.score, ...entry.returns] : []))),
   };
   const isOpen = counts.length === 0;
@@ -89,7 +89,7 @@ interface LogContext {
 }
 
 /** Returns the length at which to truncate replies so that all fit on the page; at least 390 characters. */
-function longestOf(calls: readonly CallRecord[]): number {
+function replyLimit(calls: readonly CallRecord[]): number {
   const lengths = calls.flatMap(({ completion }) => [
     completion?.text.length ?? 0,
     completion?.reasoning?.length ?? 0,
@@ -148,7 +148,7 @@ function promptOf({ iteration, messages }: CallRecord, position: number | undefi
 function outcomeText({ completion, outcome }: CallRecord): Content | undefined {
   switch (outcome.kind) {
     case 'accepted':
-      if (outcome.program !== undefined) return programOf(outcome.program, completion?.text);
+      if (outcome.program !== undefined) return programView(outcome.program, completion?.text);
       // Longer vectors would fill the page, and the reply shows them anyway.
       if (outcome.parameters.length === 0 || outcome.parameters.length > 60) return undefined;
       return html`<p class="parameters"><span class="muted">Parameters</span> ${outcome.parameters.map(formatParameter).join('  ')}</p>`;
@@ -160,7 +160,7 @@ function outcomeText({ completion, outcome }: CallRecord): Content | undefined {
 }
 
 /** Shows the program, unless the reply already does. */
-const programOf = (source: string, reply = '') =>
+const programView = (source: string, reply = '') =>
   html`${!reply.includes(source.trim()) && html`<details><summary>Program</summary>${new Part('source-code', { source })}</details>`}`;
 
 function callFacts(call: CallRecord): Content {

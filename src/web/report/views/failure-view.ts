@@ -6,7 +6,7 @@ import { number, pageTable, shareBar, text } from '../../../base/text/table.js';
 import type { Config } from '../../../config/config.js';
 import type { ModelErrorKind } from '../../../models/language-model.js';
 import { failureKind, failureMeaning, faultTexts, outcomeText } from '../../../runs/failure-text.js';
-import { placeName } from '../../../runs/summary.js';
+import { candidateName } from '../../../runs/summary.js';
 import { largest } from '../../../statistics/descriptive.js';
 import { isRejected, type LoggedAttempt, type LoggedProposal, onlyProposals } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
@@ -68,7 +68,7 @@ ${pageTable(
     text('latest', ({ items }) => {
       const { outcome, proposal } = items.at(-1)!;
       const detail = outcomeText(outcome).slice(0, 200);
-      return { text: placeName(proposal, config), detail, href: link(proposal) };
+      return { text: candidateName(proposal, config), detail, href: link(proposal) };
     }),
   ],
 )}

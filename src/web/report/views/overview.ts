@@ -19,7 +19,7 @@ import { type BufferEntry, bestEntry } from '../../../rollout/replay-buffer.js';
 import { type Confirmation, finalConfirmation } from '../../../runs/events.js';
 import type { Manifest } from '../../../runs/manifest.js';
 import { programTitle } from '../../../runs/program-text.js';
-import { endText, placeName } from '../../../runs/summary.js';
+import { candidateName, endText } from '../../../runs/summary.js';
 import { factList, pageHeader, resultTile, tile, warningList } from '../../study.js';
 import {
   isFailed,
@@ -109,7 +109,7 @@ ${tile('Time', formatDuration(manifest.activeMs), usage.latencyMs >= 1 ? `${form
 function observedNote(best: BufferEntry, config: Config): Content {
   const where =
     best.source === 'proposal'
-      ? html`<a href="#${proposalId(best)}">${placeName(best, config)}</a>`
+      ? html`<a href="#${proposalId(best)}">${candidateName(best, config)}</a>`
       : html`the warm-up`;
   return html`over ${plural(config.evaluation.episodes, 'episode')}, in ${where}; optimistic, because it is the maximum of many noisy means`;
 }
@@ -122,7 +122,7 @@ export function confirmationTable(
   if (confirmations.length === 0) return undefined;
   return html`<div>${pageTable(confirmations, [
     text('candidate', (confirmation) => ({
-      text: placeName(confirmation, config),
+      text: candidateName(confirmation, config),
       detail: confirmation.stage === 'final' ? 'chosen' : undefined,
       href: confirmation.iteration > 0 ? `#${proposalId(confirmation)}` : undefined,
     })),

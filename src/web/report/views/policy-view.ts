@@ -11,12 +11,12 @@ import {
 import type { BufferEntry } from '../../../rollout/replay-buffer.js';
 import { largest } from '../../../statistics/descriptive.js';
 import { maxCategories } from '../../palette.js';
-import { type Matrix, matricesOf, type WeightedPolicy } from '../data/policy-text.js';
+import { matricesOf, type WeightedPolicy, type WeightMatrix } from '../data/policy-text.js';
 import type { RunData } from '../data/proposals.js';
 import { gridMap, type TaskLabels } from '../data/task-labels.js';
 
 /** Shows a program's source or, for another policy, a readable form and the parameters. */
-export function policyOf(
+export function policyViews(
   { parameters, program }: Pick<BufferEntry, 'parameters' | 'program'>,
   { config, parameters: spec, policy }: Pick<RunData, 'config' | 'parameters' | 'policy'>,
   labels: TaskLabels,
@@ -71,15 +71,15 @@ function weightTables(parameters: ParameterVector, policy: WeightedPolicy, label
     const title =
       !isLinear && html`<h3>Layer ${l + 1}${l < all.length - 1 && ` (${policy.activation})`}</h3>`;
     const cells = columns.map((column, a) =>
-      number(column, ({ weights: own }: Matrix['rows'][number]) => ({
+      number(column, ({ weights: own }: WeightMatrix['rows'][number]) => ({
         text: format(own[a]!),
         tint: scale > 0 ? own[a]! / scale : 0,
       })),
     );
-    const difference = number('difference', ({ weights: [first, second] }: Matrix['rows'][number]) =>
+    const difference = number('difference', ({ weights: [first, second] }: WeightMatrix['rows'][number]) =>
       formatNumber(second! - first!),
     );
-    const named = text('input', ({ name }: Matrix['rows'][number]) => name);
+    const named = text('input', ({ name }: WeightMatrix['rows'][number]) => name);
     return html`${title}${pageTable(rows, [named, ...cells, ...(hasDifference ? [difference] : [])], { tall: true })}`;
   });
   const output = isLinear ? 'sum of weight × observation' : 'output of the last layer';

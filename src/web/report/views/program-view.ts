@@ -6,7 +6,7 @@ import { formatReturn, formatSigned, plural } from '../../../base/text/numbers.j
 import { number, pageTable, text } from '../../../base/text/table.js';
 import type { Config } from '../../../config/config.js';
 import { programTitle } from '../../../runs/program-text.js';
-import { placeName } from '../../../runs/summary.js';
+import { candidateName } from '../../../runs/summary.js';
 import type { ProgramOrigin } from '../data/lineage.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 
@@ -21,7 +21,7 @@ export function lineageView(
 ): Content | undefined {
   if (descents.length === 0) return undefined;
   const shown = descents.slice(-maxShown);
-  const linkTo = (entry: ProgramOrigin['entry'] | undefined) => entry && placeLink(entry, config, link);
+  const linkTo = (entry: ProgramOrigin['entry'] | undefined) => entry && candidateLink(entry, config, link);
   const edited = shown.filter(({ entry, parent }) => parent !== undefined && entry.program !== undefined);
   return html`${shown.length < descents.length && html`<p>The last ${shown.length} of ${plural(descents.length, 'program')}.</p>`}
 ${pageTable(shown, [
@@ -36,11 +36,11 @@ ${pageTable(shown, [
 ${edited.map(({ entry, parent }, i) => programChange(entry, parent!, config, i === edited.length - 1))}`;
 }
 
-const placeLink = (
+const candidateLink = (
   place: Pick<ProgramOrigin['entry'], 'iteration' | 'candidate'>,
   config: Config,
   link: ShownCalls['link'],
-) => ({ text: placeName(place, config), href: link(place) });
+) => ({ text: candidateName(place, config), href: link(place) });
 
 function originOf({ entry: { revises, source, tuned }, isWritten }: ProgramOrigin): string {
   if (tuned) return 'tuned';
@@ -56,5 +56,5 @@ export const programChange = (
   config: Pick<Config, 'candidates'>,
   open: boolean,
 ): Content =>
-  html`<details class="change" open=${open}><summary>${placeName(entry, config)}: changes from ${placeName(parent, config)} <span class="muted">${formatReturn(parent.score)} → ${formatReturn(entry.score)}</span></summary>
+  html`<details class="change" open=${open}><summary>${candidateName(entry, config)}: changes from ${candidateName(parent, config)} <span class="muted">${formatReturn(parent.score)} → ${formatReturn(entry.score)}</span></summary>
 ${new Part('text-difference', { left: parent.program ?? '', right: entry.program ?? '' })}</details>`;

@@ -2,7 +2,7 @@ import { cpSync, rmSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { surveyDevices } from '../../../../src/models/local/engine/device.js';
-import { deviceCaches } from '../../../../src/models/local/engine/device-cache.js';
+import { openDeviceCaches } from '../../../../src/models/local/engine/device-cache.js';
 import {
   KeyValueCache,
   type NewEntries,
@@ -12,7 +12,7 @@ import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
 import { openSession } from '../../../../src/models/local/engine/runtime.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { buildGraph, loadEngine } from '../../../../src/models/local/generation/engine.js';
-import type { GeneratedReply, GenerateJob } from '../../../../src/models/local/generation/protocol.js';
+import type { GeneratedReply, GenerationJob } from '../../../../src/models/local/generation/protocol.js';
 import { GraphBuilder } from '../../../../src/models/local/graph/graph.js';
 import type { Device } from '../../../../src/models/local/settings.js';
 import { openWeights } from '../../../../src/models/local/weights/gguf-tensors.js';
@@ -27,7 +27,7 @@ describe.skipIf(!usable.includes('webgpu'))('on a GPU via WebGPU (skipped withou
   const shape = { layers: 2, kvHeads: 2, headDim: 4 };
 
   describe('a cache on the device', () => {
-    let caches: Awaited<ReturnType<typeof deviceCaches>>;
+    let caches: Awaited<ReturnType<typeof openDeviceCaches>>;
     let upload: ort.InferenceSession;
     let download: ort.InferenceSession;
 
@@ -36,7 +36,7 @@ describe.skipIf(!usable.includes('webgpu'))('on a GPU via WebGPU (skipped withou
       const axes = ['A', 'B', 'C', 'D'];
       g.output('y', g.op('Neg', [g.input('x', 'float32', axes)]), 'float32', axes);
       const { model } = g.build('copy');
-      caches = await deviceCaches(shape);
+      caches = await openDeviceCaches(shape);
       const options = { executionProviders: ['webgpu'] };
       download = await ort.InferenceSession.create(model, options);
       upload = await ort.InferenceSession.create(model, {
@@ -135,7 +135,7 @@ describe.skipIf(!usable.includes('webgpu'))('on a GPU via WebGPU (skipped withou
     });
   });
 
-  const job = (name: string, more: Partial<GenerateJob> = {}): GenerateJob => ({
+  const job = (name: string, more: Partial<GenerationJob> = {}): GenerationJob => ({
     messages: readReference(name).messages,
     seeds: [1, 2],
     maxTokens: 8,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { GenerateJob } from '../../../../src/models/local/generation/protocol.js';
+import type { GenerationJob } from '../../../../src/models/local/generation/protocol.js';
 import { referenceDirectory } from '../fixture.js';
 import { fresh, repeatableJob, repeats } from './repeatable.js';
 
@@ -10,7 +10,7 @@ describe.each(['llama3-rope-bf16', 'qwen2-tied-bf16-sharded'])('%s in 4 bits', (
   it('reads the prompts of a resumed run like those of an uninterrupted run', async () => {
     const played = await fresh(path, 'int4');
     const resumed = await fresh(path, 'int4');
-    const turn = (lines: number): GenerateJob => repeatableJob(lines, [lines]);
+    const turn = (lines: number): GenerationJob => repeatableJob(lines, [lines]);
     await played.generate(turn(20), { isAborted: () => false });
     for (const lines of [24, 31]) {
       const next = await played.generate(turn(lines), { isAborted: () => false });

@@ -1,6 +1,6 @@
 import { afterAll, expect, it } from 'vitest';
 import { type Engine, loadEngine } from '../../../../src/models/local/generation/engine.js';
-import type { GenerateJob } from '../../../../src/models/local/generation/protocol.js';
+import type { GenerationJob } from '../../../../src/models/local/generation/protocol.js';
 import type { Quantization } from '../../../../src/models/local/weights/quantization.js';
 
 const engines: Engine[] = [];
@@ -19,7 +19,7 @@ export async function fresh(path: string, quantization: Quantization, threads = 
 const never = { isAborted: () => false };
 
 /** @param lines length of the prompt, which begins like every other one */
-export function repeatableJob(lines: number, seeds: readonly number[], end = 'Go on.'): GenerateJob {
+export function repeatableJob(lines: number, seeds: readonly number[], end = 'Go on.'): GenerationJob {
   const shown = Array.from({ length: lines }, (_, i) => `params[0]: ${i}.2; f(params): ${(i * 7) % 5}`);
   return {
     messages: [{ role: 'user', content: `${shown.join('\n')}\n${end}` }],

@@ -45,7 +45,7 @@ function numberOf(value: Value): number {
     : unsupported(`a value of type ${typeName(value)} where a number is expected`);
 }
 
-function ascii(text: string): string {
+function requireAscii(text: string): string {
   return /^\p{ASCII}*$/u.test(text) ? text : unsupported('`capitalize` or `title` of non-ASCII text');
 }
 
@@ -87,8 +87,8 @@ const textMethods = methodsOf<string>({
   endswith: ['suffix', (text, [parts]) => matchesAny(parts, (part) => text.endsWith(part))],
   upper: ['', (text) => text.toUpperCase()],
   lower: ['', (text) => text.toLowerCase()],
-  capitalize: ['', (text) => capitalize(ascii(text))],
-  title: ['', (text) => ascii(text).replaceAll(/[A-Za-z]+/g, capitalize)],
+  capitalize: ['', (text) => capitalize(requireAscii(text))],
+  title: ['', (text) => requireAscii(text).replaceAll(/[A-Za-z]+/g, capitalize)],
 });
 
 const pairs = (map: Value): Value[] =>
@@ -207,7 +207,7 @@ const filterTable: Record<string, Filter> = {
   trim: simple('chars', (value, [chars]) => strip(textOf(value), chars, true, true)),
   upper: simple('', (value) => textOf(value).toUpperCase()),
   lower: simple('', (value) => textOf(value).toLowerCase()),
-  capitalize: simple('', (value) => capitalize(ascii(textOf(value)))),
+  capitalize: simple('', (value) => capitalize(requireAscii(textOf(value)))),
   string: simple('', textOf),
   list: simple('', itemsOf),
   first: simple('', (value) => itemsOf(value)[0]),

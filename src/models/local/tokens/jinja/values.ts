@@ -105,7 +105,7 @@ export function areEqual(a: Value, b: Value): boolean {
   return a === b;
 }
 
-function order(a: Value, b: Value): number {
+function compare(a: Value, b: Value): number {
   if (isNumeric(a) && isNumeric(b)) return Number(a) - Number(b);
   // UTF-8 bytes sort by code point, as Python's strings do.
   if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
@@ -189,7 +189,7 @@ export function calculate(operator: string, a: Value, b: Value): Value {
   if (operator === '*' && typeof a === 'string' && typeof b === 'number' && a.length * b < 1e6)
     return a.repeat(Math.max(0, b));
   if (/[<>]/.test(operator)) {
-    const sign = Math.sign(order(a, b));
+    const sign = Math.sign(compare(a, b));
     return sign === 0 ? operator.endsWith('=') : sign < 0 === operator.startsWith('<');
   }
   if (!isNumeric(a) || !isNumeric(b))
