@@ -11,9 +11,7 @@ it('many waiters can share an abort signal: each is notified once, without a lis
   const works = Array.from({ length: 40 }, () => untilAborted(new Promise<never>(() => {}), signal));
   for (const endWait of waits.slice(3)) endWait();
   controller.abort();
-  expect(await Promise.allSettled(works)).toEqual(
-    works.map(() => ({ status: 'rejected', reason: 'enough' })),
-  );
+  expect(await Promise.allSettled(works)).toEqual(Array(40).fill({ status: 'rejected', reason: 'enough' }));
   expect(told).toEqual([0, 1, 2]);
   onAbort(signal, () => told.push(99));
   expect(told.at(-1)).toBe(99);

@@ -20,6 +20,7 @@ import { readManifest } from '../../src/runs/reader.js';
 import { built } from '../support/built.js';
 import {
   readRunFile,
+  resultsOf,
   resumeExperiment,
   runExperimentFrom,
   temporaryDirectory,
@@ -273,9 +274,7 @@ describe.runIf(present)('Python environments', { timeout: 120_000 }, () => {
     rmSync(when);
     await resumeExperiment(path, { env });
     expect(readManifest(path).status).toBe('completed');
-    for (const file of ['evaluations', 'episodes'] as const) {
-      expect(readRunFile(path, file)).toBe(readRunFile(whole.path, file));
-    }
+    expect(resultsOf(path)).toEqual(resultsOf(whole.path));
   });
 
   test('a module next to the config is found from another working directory', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.js';
 import { type LanguageModel, ModelError } from '../../src/models/language-model.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
-import { quick, readRunFile, resumeExperiment, runExperimentFrom } from '../support/experiments.js';
+import { quick, resultsOf, resumeExperiment, runExperimentFrom } from '../support/experiments.js';
 
 const config = {
   ...quick,
@@ -47,8 +47,7 @@ const scripted = (...replies: readonly string[]): LanguageModel => {
 };
 
 const expectSame = (path: string, other: string) => {
-  for (const file of ['evaluations', 'episodes'] as const)
-    expect(readRunFile(path, file) === readRunFile(other, file)).toBe(true);
+  expect(resultsOf(path)).toEqual(resultsOf(other));
   const { confirmations, reason } = readManifest(other);
   expect(readManifest(path)).toMatchObject({ confirmations, reason });
 };

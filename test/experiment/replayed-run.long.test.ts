@@ -10,8 +10,8 @@ import { type LanguageModel, ModelError, type ModelErrorKind } from '../../src/m
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import {
   quick,
-  readRunFile,
   recordingContext,
+  resultsOf,
   resumeExperiment,
   runExperimentFrom,
   seededModel,
@@ -39,15 +39,13 @@ function unreliable(model: LanguageModel, kind: ModelErrorKind = 'rate-limit'): 
   };
 }
 
-const results = (path: string) =>
-  (['evaluations', 'episodes'] as const).map((file) => readRunFile(path, file));
 const costs = (path: string) => readRun(path).calls.map(({ cost }) => cost);
 
 /** Answers to several candidates may arrive in another order. */
 const timeless = (path: string) => readRun(path).calls.map(({ time: _, ...call }) => call);
 
 function expectSame(replayed: string, recorded: string): void {
-  expect(results(replayed)).toEqual(results(recorded));
+  expect(resultsOf(replayed)).toEqual(resultsOf(recorded));
   expect(costs(replayed)).toEqual(costs(recorded));
   const [is, was] = [readManifest(replayed), readManifest(recorded)];
   // Costs are added in the order in which answers arrive.
@@ -107,7 +105,7 @@ describe('a replayed run', () => {
     expect(readManifest(path).status).toBe('interrupted');
     await resumeExperiment(path, { model });
     const replayed = await runExperimentFrom(replayOf(path, { candidates: 2 }));
-    expect(results(replayed.path)).toEqual(results(path));
+    expect(resultsOf(replayed.path)).toEqual(resultsOf(path));
   });
 
   it('can itself be stopped and resumed', async () => {
@@ -173,7 +171,7 @@ describe('a changed prompt', () => {
       ...replayOf(path, { seed: 2, prompts: { set } }),
       model: { provider: 'replayed', run: path, onChange: 'warn' },
     });
-    expect(results(replayed.path)).toEqual(results(path));
+    expect(resultsOf(replayed.path)).toEqual(resultsOf(path));
     const warnings = replayed.events.flatMap((event) => (event.kind === 'warning' ? [event.message] : []));
     expect(warnings).toEqual([expect.stringContaining('added “Take your time.”')]);
   });

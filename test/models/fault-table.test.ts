@@ -48,12 +48,7 @@ async function serve(script: readonly Sent[]) {
   const { url } = await listening((request, response) => {
     request.resume();
     request.on('end', () => {
-      const {
-        status = 200,
-        headers,
-        body = '',
-        answer: own,
-      } = script[Math.min(requests++, script.length - 1)]!;
+      const { status = 200, headers, body = '', answer: own } = script[requests++] ?? script.at(-1)!;
       if (own !== undefined) return own(request, response);
       response.writeHead(status, { 'content-type': 'application/json', ...headers });
       response.end(typeof body === 'string' ? body : JSON.stringify(body));

@@ -12,12 +12,8 @@ describe('genetic programming on Pendulum', () => {
   it('beats random programs', { timeout: 200_000 }, async () => {
     const environment = await makeEnvironment('Pendulum-v1');
     const score = (source: string) => {
-      const constants = Object.fromEntries(
-        [...source.split('\n')[0]!.matchAll(/(k\d+): ([-\d.e]+)/g)].map(([, name, value]) => [
-          name,
-          Number(value),
-        ]),
-      );
+      const found = source.split('\n')[0]!.matchAll(/(k\d+): ([-\d.e]+)/g);
+      const constants = Object.fromEntries([...found].map(([, name, value]) => [name, Number(value)]));
       const act = new Function(`${source}; return act;`)();
       let sum = 0;
       for (let episode = 0; episode < 5; episode++) {

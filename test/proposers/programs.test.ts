@@ -23,12 +23,8 @@ const isKnownIn =
 
 /** Minus the mean squared difference from 2x + y³ on a grid. */
 function score(source: string): number {
-  const constants = Object.fromEntries(
-    [...source.split('\n')[0]!.matchAll(/(k\d+): ([-\d.e]+)/g)].map(([, name, value]) => [
-      name,
-      Number(value),
-    ]),
-  );
+  const found = source.split('\n')[0]!.matchAll(/(k\d+): ([-\d.e]+)/g);
+  const constants = Object.fromEntries([...found].map(([, name, value]) => [name, Number(value)]));
   const act = new Function(`${source}; return act;`)();
   let sum = 0;
   for (let x = -1; x <= 1; x += 0.25) {

@@ -10,7 +10,7 @@ import type { PolicyConfig } from '../../src/policies/settings.js';
 import { type EvaluationSetup, evaluate } from '../../src/rollout/evaluation.js';
 import { createWorkers, type EvaluationWorkers } from '../../src/rollout/evaluation-workers.js';
 import { readManifest } from '../../src/runs/reader.js';
-import { quick, readRunFile, resumeExperiment, runExperimentFrom } from '../support/experiments.js';
+import { quick, resultsOf, resumeExperiment, runExperimentFrom } from '../support/experiments.js';
 
 const linear = { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1 } as const;
 const table = { kind: 'q-table', form: 'actions', low: -10, high: 10, decimals: 1 } as const;
@@ -132,8 +132,6 @@ describe('evaluation in workers', { timeout: 120_000 }, () => {
       fingerprint: readManifest(serial.path).fingerprint,
     });
     await resumeExperiment(path, { overrides: ['evaluation.workers=3'] });
-    for (const file of ['evaluations', 'episodes'] as const) {
-      expect(readRunFile(path, file)).toBe(readRunFile(serial.path, file));
-    }
+    expect(resultsOf(path)).toEqual(resultsOf(serial.path));
   });
 });

@@ -116,6 +116,10 @@ export async function resumeExperiment(
 export const readRunFile = (path: string, file: keyof typeof runFiles) =>
   readFileSync(join(path, runFiles[file]), 'utf8');
 
+/** The evaluations and the episodes of a run, as written. */
+export const resultsOf = (path: string) =>
+  (['evaluations', 'episodes'] as const).map((file) => readRunFile(path, file));
+
 /** A model whose answer depends on nothing but its seed: valid ones, and some broken in each way, `wrong` of all. */
 export function seededModel(wrong = 0): ScriptedModel {
   return createScriptedModel(({ options }) => {

@@ -9,7 +9,7 @@ import type { AnswerFormat, ModelErrorKind } from '../../../src/models/language-
 import { createModel } from '../../../src/proposers/create-model.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';
 import { ask } from '../../support/ask.js';
-import { readRunFile, resumeExperiment, runExperimentFrom } from '../../support/experiments.js';
+import { resultsOf, resumeExperiment, runExperimentFrom } from '../../support/experiments.js';
 import { failureOf, grammar } from '../model-configs.js';
 
 interface RealServer {
@@ -61,9 +61,6 @@ const servers: readonly RealServer[] = [
     refusesLength: false,
   },
 ];
-
-const results = (path: string) =>
-  (['evaluations', 'episodes'] as const).map((file) => readRunFile(path, file));
 
 describe.each(servers)('$name', (server) => {
   const url = process.env[`${server.variable}_URL`];
@@ -129,7 +126,7 @@ describe.each(servers)('$name', (server) => {
         ...experiment({ provider: 'replayed', run: path }),
         limits: { calls: 9 },
       });
-      expect(results(replayed.path)).toEqual(results(path));
+      expect(resultsOf(replayed.path)).toEqual(resultsOf(path));
     });
 
     it('keeps replies within maxTokens', async () => {

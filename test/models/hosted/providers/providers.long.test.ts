@@ -10,7 +10,7 @@ import { answerGrammar } from '../../../../src/prompting/notation/grammar.js';
 import { createModel } from '../../../../src/proposers/create-model.js';
 import { readManifest, readRun } from '../../../../src/runs/reader.js';
 import { ask } from '../../../support/ask.js';
-import { readRunFile, resumeExperiment, runExperimentFrom } from '../../../support/experiments.js';
+import { resultsOf, resumeExperiment, runExperimentFrom } from '../../../support/experiments.js';
 import { type Answer, startFakeServer } from '../../../support/fake-server.js';
 import { messages, recordWaits } from '../../model-configs.js';
 import type { Failure, FakeProvider, Json } from './provider.js';
@@ -34,9 +34,6 @@ const experiment = (model: ConfigInput['model']): ConfigInput => ({
   evaluation: { episodes: 1, maxSteps: 20 },
   confirmation: { candidates: 0 },
 });
-
-const results = (path: string) =>
-  (['evaluations', 'episodes'] as const).map((file) => readRunFile(path, file));
 
 const spec = { count: 8, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
 
@@ -80,7 +77,7 @@ describe.each(Object.values(providers))('$name', (fake) => {
       ...experiment({ provider: 'replayed', run: path }),
       limits: { calls: 4 },
     });
-    expect(results(replayed.path)).toEqual(results(path));
+    expect(resultsOf(replayed.path)).toEqual(resultsOf(path));
     expect(server.requests).toHaveLength(requests);
   });
 
