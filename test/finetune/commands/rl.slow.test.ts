@@ -5,23 +5,31 @@ import { expect, it } from 'vitest';
 import { startCommand } from '../../support/command.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 import { tinyConfig } from '../rl/tiny-learning.js';
+import { configured } from './proposer-config.js';
 
-it('finetune rl resumes after each SIGKILL to the same checkpoint, byte for byte', async () => {
-  const [whole, killed] = [temporaryDirectory(), temporaryDirectory()];
-  const written = { environment: 'bandit', updates: 8, groups: 2, groupSize: 16, checkpointEvery: 1 };
-  for (const folder of [whole, killed]) tinyConfig(written, folder);
-  const args = ['finetune', 'rl', 'rl.yaml', '--json', '--quiet'];
+function forBandit(): string {
+  const folder = temporaryDirectory();
+  tinyConfig({ environment: 'bandit', groups: 2, groupSize: 16, checkpointEvery: 1 }, folder);
+  return folder;
+}
+
+it.each([
+  { kind: 'agent', prepare: forBandit, updates: 8, kills: [2, 5] },
+  { kind: 'proposer', prepare: configured, updates: 5, kills: [2] },
+])('$kind training resumes after each SIGKILL to the same checkpoint, byte for byte', async (row) => {
+  const [whole, killed] = [row.prepare(), row.prepare()];
+  const args = ['finetune', 'rl', 'rl.yaml', '--json', '--quiet', `updates=${row.updates}`];
   await startCommand(whole, args).ended;
-  // Two kills at times that nothing is synchronised with.
-  for (const updates of [2, 5]) {
+  // Kills at times that nothing is synchronised with.
+  for (const updates of row.kills) {
     const { child, ended } = startCommand(killed, args);
     while (stepsIn(killed) < updates && child.exitCode === null) await setTimeout(5);
     child.kill('SIGKILL');
     expect((await ended).signal).toBe('SIGKILL');
   }
   expect((await startCommand(killed, args).ended).code).toBe(0);
-  expect(valuesIn(killed).equals(valuesIn(whole))).toBe(true);
-  expect(stepsIn(killed)).toBe(8);
+  expect(checkpointIn(killed).equals(checkpointIn(whole))).toBe(true);
+  expect(stepsIn(killed)).toBe(row.updates);
 });
 
 function stepsIn(folder: string): number {
@@ -29,5 +37,4 @@ function stepsIn(folder: string): number {
   return existsSync(file) ? readFileSync(file, 'utf8').split('"kind":"step"').length - 1 : 0;
 }
 
-/** The checkpoint. */
-const valuesIn = (folder: string) => readFileSync(join(folder, 'out', 'checkpoint.safetensors'));
+const checkpointIn = (folder: string) => readFileSync(join(folder, 'out', 'checkpoint.safetensors'));
