@@ -203,12 +203,7 @@ describe.skipIf(!usable.includes('webgpu'))('on a GPU via WebGPU (skipped withou
       const [first, ...others] = readReference(name).messages;
       const longer = [first!, ...others, { role: 'user' as const, content: 'and so on, '.repeat(60) }];
       for (const messages of [[first!, ...others], longer, [first!, ...others]]) {
-        const several = job(name, {
-          messages,
-          seeds: [3, 4, 5],
-          maxTokens: 8,
-          sampling: { temperature: 1 },
-        });
+        const several = job(name, { messages, seeds: [3, 4, 5], maxTokens: 8, sampling: { temperature: 1 } });
         const [expected, found] = [
           await processor.generate(several, hooks),
           await gpu.generate(several, hooks),
