@@ -28,7 +28,7 @@ export const cookingOptions = z.strictObject({
   fold: z
     .enum(folds)
     .default('train')
-    .describe('Set of games to draw from; no two sets share a recipe, or a house with its food'),
+    .describe('Set of games to draw from; no two sets share a recipe'),
 });
 
 type CookingOptions = z.output<typeof cookingOptions>;
