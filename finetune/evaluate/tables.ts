@@ -159,12 +159,9 @@ export const mainDifference = ({ differences }: Pick<GroupResult, 'differences'>
 function conclude(scope: string, found: GroupDifference | undefined, quantity: string): Conclusion {
   const { difference = null, reason, verdict = 'not-comparable' } = found ?? {};
   if (reason !== undefined) return { scope, verdict: 'nothing', text: `There is no verdict: ${reason}.` };
+  const nothing = 'Nothing to compare yet: no pair of runs has confirmed returns.';
   if (found === undefined || difference === null || verdict === 'not-comparable')
-    return {
-      scope,
-      verdict: 'nothing',
-      text: 'Nothing to compare yet: no pair of runs has confirmed returns.',
-    };
+    return { scope, verdict: 'nothing', text: nothing };
   const advice = verdict === 'too-few' ? ` Add runs with --repeats ${enoughRuns}.` : '';
   return { scope, verdict, text: `${verdictSentence({ ...found, difference, verdict }, quantity)}${advice}` };
 }

@@ -42,11 +42,8 @@ export function writeTrl(config: TrainConfig, model: string, out: string): Writt
     writeFileSync(join(draft, 'train.py'), script);
     writeFileSync(join(draft, 'job.sh'), jobScript);
   });
-  return {
-    trainer,
-    examples,
-    warnings: warningsOf(config, train.weights, train.excluded + validation.excluded),
-  };
+  const warnings = warningsOf(config, train.weights, train.excluded + validation.excluded);
+  return { trainer, examples, warnings };
 }
 
 /** TRL ignores weights, so it would imitate examples that should become less likely; these are excluded. */
