@@ -111,15 +111,11 @@ function openTemplates(set: string, given: AgentOptions, view: EnvironmentView |
     samplesOf(observationSchema, { state }),
     samplesOf(askAgainSchema),
   ];
-  const requestedTemplates = samples.map((own, i) => {
+  const templates = samples.map((own, i) => {
     const file = fileOfSet(folder, fileNames[i]!, fileNames, given.field, join('agents', 'generic'));
     return { file, samples: own };
   });
-  const { hash, renderers } = loadTemplates(requestedTemplates, [
-    join(packageRoot(), 'prompts'),
-    agents,
-    folder,
-  ]);
+  const { hash, renderers } = loadTemplates(templates, [join(packageRoot(), 'prompts'), agents, folder]);
   const [system, observation, askAgain] = renderers;
   return { facts, system: system!, observation: observation!, askAgain: askAgain!, hash };
 }
