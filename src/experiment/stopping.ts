@@ -15,10 +15,7 @@ export function stopOrClaim(experiment: Experiment, stop: StopRequests): StopRea
   const { buffer, config, progress } = experiment;
   const { target } = config;
   if (stop.finish.aborted || stop.abort.aborted) return { kind: 'interrupted' };
-  if (
-    target !== undefined &&
-    targetStreak(buffer.entries, target.return, progress.lastIteration) >= target.hold
-  )
+  if (target && targetStreak(buffer.entries, target.return, progress.lastIteration) >= target.hold)
     return { kind: 'target', return: target.return };
   if (progress.lastIteration >= config.iterations) return { kind: 'iterations' };
   const limit =
