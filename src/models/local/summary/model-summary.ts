@@ -40,16 +40,12 @@ export function modelSummary(
       message: 'the chat template rejects system messages, but every prompt of an experiment has one',
       hint: 'write a chat_template.jinja that puts the system message before the first user message, if the model was trained with such prompts',
     });
+  const weights = report.config && attempt(() => openWeights(directory), []);
   const generation = report.config && attempt(() => readGenerationDefaults(directory), problems);
   return {
     ...report,
     problems,
-    ...(report.config && {
-      memory: memoryNeed(
-        report.config,
-        attempt(() => openWeights(directory), []),
-      ),
-    }),
+    ...(report.config && { memory: memoryNeed(report.config, weights) }),
     ...(generation && { generation, sampling: defaultSampling({ path: reference, format: 'text' }) }),
   };
 }
@@ -71,16 +67,15 @@ export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): Memor
     }
   }
   const bytesAt = (bits: number) => Math.round((matrixWeights * bits) / 8 + vectorWeights * 4);
-  const roundedBytes = (name: WeightFormat) =>
-    bytesAt(packedBits({ ...weightFormats[name], hasOffset: false }));
+  const bytesIn = (name: WeightFormat) => bytesAt(packedBits({ ...weightFormats[name], hasOffset: false }));
   return {
     weights: isQuantized
       ? { none: Math.round(storedBytes + vectorWeights * 4), float32: bytesAt(32) }
       : {
           none: bytesAt(32),
-          int8: roundedBytes('int8'),
-          int4: roundedBytes('int4'),
-          'int4-block128': roundedBytes('int4-block128'),
+          int8: bytesIn('int8'),
+          int4: bytesIn('int4'),
+          'int4-block128': bytesIn('int4-block128'),
         },
     contextToken: 2 * 4 * attentionLayers(config).length * config.kvHeads * config.headDim,
   };
