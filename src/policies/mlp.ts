@@ -139,14 +139,10 @@ function buildNetwork(
 function weightNames(layers: readonly Layer[], shape: VectorShape): readonly string[] {
   const targets = outputNames(shape);
   return layers.flatMap(({ inputs, units }, l) => {
-    const unitNames =
-      l === layers.length - 1 ? targets : Array.from({ length: units }, (_, j) => `unit ${j}`);
-    const inputNames = Array.from({ length: inputs }, (_, i) =>
-      l === 0 ? `observation[${i}]` : `unit ${i}`,
-    );
+    const unitNames = l < layers.length - 1 ? Array.from({ length: units }, (_, j) => `unit ${j}`) : targets;
+    const inputNames = Array.from({ length: inputs }, (_, i) => (l > 0 ? `unit ${i}` : `observation[${i}]`));
     const weights = inputNames.flatMap((input) => unitNames.map((unit) => `weight of ${input} for ${unit}`));
-    return [...weights, ...unitNames.map((unit) => `bias of ${unit}`)].map(
-      (name) => `layer ${l + 1}: ${name}`,
-    );
+    const names = [...weights, ...unitNames.map((unit) => `bias of ${unit}`)];
+    return names.map((name) => `layer ${l + 1}: ${name}`);
   });
 }

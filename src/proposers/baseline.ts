@@ -38,9 +38,7 @@ export function foldHistory<S>(
   start: (task: Task) => S,
   add: (state: S, evaluated: ScoredParameters, index: number) => void,
 ): (task: Task) => S {
-  let last:
-    | { readonly task: Task; readonly state: S; readonly foldedHistory: readonly ScoredParameters[] }
-    | undefined;
+  let last: { task: Task; state: S; foldedHistory: readonly ScoredParameters[] } | undefined;
   return (task) => {
     const continues =
       task.parameters === last?.task.parameters &&

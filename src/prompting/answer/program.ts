@@ -157,9 +157,8 @@ const textsIn = (value: unknown): readonly string[] =>
 /** Finds the source, and whether its fence or brace is closed. A cut-off source doesn't replace an earlier one. */
 function sourceIn(reply: string, isCut: boolean): { source: string | undefined; isClosed: boolean } {
   // A tool call may be written as text.
-  const jsonTexts = textsIn(jsonIn(reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1)));
-  const fromJson =
-    jsonTexts.findLast((one) => definesAct(one)) ?? jsonTexts.findLast((one) => actMention.test(one));
+  const texts = textsIn(jsonIn(reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1)));
+  const fromJson = texts.findLast((one) => definesAct(one)) ?? texts.findLast((one) => actMention.test(one));
   if (fromJson !== undefined) return sourceIn(fromJson, isCut);
   // The closing fence may follow the last brace.
   const text = reply.replaceAll(/\}(?=(?:```|~~~)[ \t]*$)/gm, '}\n');
