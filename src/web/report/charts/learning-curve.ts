@@ -77,10 +77,8 @@ export function learningCurve(
   const points = thinOut(allPoints, maxStretches, extremes)
     .toSorted((a, b) => place(a) - place(b))
     .filter((point, i, sorted) => i === sorted.length - 1 || place(point) !== place(sorted[i + 1]!));
-  const asText = distinctFormat(
-    entries.map(({ score }) => score),
-    formatScore,
-  );
+  const scores = entries.map(({ score }) => score);
+  const asText = distinctFormat(scores, formatScore);
   const hasCandidates = entries.some(({ candidate, iteration }) => iteration > 0 && candidate > 0);
   const noteOf = ({ best: highest, candidate, iteration, member, returns, score }: Point) => {
     const name =
