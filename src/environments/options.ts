@@ -107,11 +107,8 @@ export function entry<S extends z.ZodObject>(
     maxSteps,
     async make(options) {
       const { own, maxEpisodeSteps = maxSteps } = parseOptions(id, schema, options);
-      return new LimitedEnvironment(
-        id,
-        await create(own),
-        maxEpisodeSteps === -1 ? undefined : maxEpisodeSteps,
-      );
+      const limit = maxEpisodeSteps === -1 ? undefined : maxEpisodeSteps;
+      return new LimitedEnvironment(id, await create(own), limit);
     },
   };
 }

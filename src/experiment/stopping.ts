@@ -71,11 +71,8 @@ export function deadlineOf(experiment: Experiment) {
   if (next === undefined) return undefined;
   const { limit, left } = next;
   const leftMs = left * 60_000;
-  return {
-    limit,
-    leftMs,
-    signal: AbortSignal.timeout(Math.max(0, Math.min(Math.round(leftMs), maxTimerMs))),
-  };
+  const timerMs = Math.max(0, Math.min(Math.round(leftMs), maxTimerMs));
+  return { limit, leftMs, signal: AbortSignal.timeout(timerMs) };
 }
 
 /** The stop reason if the model contributed nothing: such a run must not count as completed. */
