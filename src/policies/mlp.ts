@@ -48,29 +48,19 @@ export function mlpPolicies(config: MlpConfig, environment: EnvironmentSpec): Po
   checkSize(config, weightCount);
   const projection = config.projection && createProjection(config.projection, weightCount);
   const parameters = weightParameters(config, weightNames(layers, shape), projection?.rank);
-  const description: Network = {
-    kind: 'mlp',
-    ...shape,
-    hidden,
-    activation,
-    ...(projection && { projection }),
-  };
+  const network: Network = { kind: 'mlp', ...shape, hidden, activation, ...(projection && { projection }) };
   return {
     parameters,
-    description,
-    build: (vector) => buildNetwork(weightsFrom(description, vector), layers, description),
+    description: network,
+    build: (vector) => buildNetwork(weightsFrom(network, vector), layers, network),
     // Like the initial weights of LLM-RL-finetune.
     initial: (random) => uniformVector(parameters, random),
   };
 }
 
 /** Returns the layers of a network, from the observation to the outputs. */
-export function layersOf({
-  observations,
-  hidden,
-  outputs,
-}: Pick<Network, 'observations' | 'hidden' | 'outputs'>): readonly Layer[] {
-  const widths = [observations, ...hidden, outputs];
+export function layersOf(sizes: Pick<Network, 'observations' | 'hidden' | 'outputs'>): readonly Layer[] {
+  const widths = [sizes.observations, ...sizes.hidden, sizes.outputs];
   let next = 0;
   return widths.slice(1).map((units, i) => {
     const inputs = widths[i]!;

@@ -1,15 +1,7 @@
 /** Finds the numbers in a program that become the returned action, or part of it. */
 import type { AnyNode, Program as Script } from 'acorn';
 import type { Space } from '../../environments/environment.js';
-import {
-  calledName,
-  type FunctionNode,
-  isFunction,
-  namesIn,
-  nodesIn,
-  numberOf,
-  returnsOf,
-} from './syntax.js';
+import { callName, type FunctionNode, isFunction, namesIn, nodesIn, numberOf, returnsOf } from './syntax.js';
 
 /** Methods that return one or more elements of an array or map. */
 const elementMethods = new Set('at concat filter find get pop reverse shift slice'.split(' '));
@@ -31,7 +23,7 @@ export function actionNumbers(script: Script, act: FunctionNode, space: Space): 
   if (space.kind !== 'box') return numbersOfActions(script, act, true);
   const numbers = numbersOfActions(script, act, false);
   const limits = [...nodesIn(script)].flatMap((node) =>
-    node.type === 'CallExpression' && limiterName.test(calledName(node.callee) ?? '') ? node.arguments : [],
+    node.type === 'CallExpression' && limiterName.test(callName(node.callee) ?? '') ? node.arguments : [],
   );
   return new Set(limits.filter((node) => numbers.has(node)));
 }
@@ -81,7 +73,7 @@ function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boo
   }
 
   function ofCall({ callee, arguments: given }: Extract<AnyNode, { type: 'CallExpression' }>): Nodes {
-    const name = calledName(callee) ?? '';
+    const name = callName(callee) ?? '';
     const passed = passingCalls.has(name) ? given : [];
     if (callee.type !== 'MemberExpression') return [callee, ...passed];
     return [
@@ -115,7 +107,7 @@ function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boo
       case 'AssignmentExpression':
         return isNamed(rootOf(node.left)) ? [node.right] : [];
       case 'CallExpression':
-        return fillingCalls.has(calledName(node.callee) ?? '') && isNamed(rootOf(node.callee))
+        return fillingCalls.has(callName(node.callee) ?? '') && isNamed(rootOf(node.callee))
           ? node.arguments
           : [];
       case 'FunctionDeclaration':
@@ -180,7 +172,7 @@ function partsOf(node: AnyNode): Nodes {
 export function numbersFor(node: AnyNode): readonly AnyNode[] {
   if (numberOf(node) !== undefined) return [node];
   const parts =
-    node.type === 'CallExpression' && passingCalls.has(calledName(node.callee) ?? '')
+    node.type === 'CallExpression' && passingCalls.has(callName(node.callee) ?? '')
       ? node.arguments
       : isFunction(node)
         ? []
@@ -189,7 +181,7 @@ export function numbersFor(node: AnyNode): readonly AnyNode[] {
 }
 
 const isCall = (node: AnyNode, name: string) =>
-  node.type === 'CallExpression' && calledName(node.callee) === name;
+  node.type === 'CallExpression' && callName(node.callee) === name;
 
 /** Returns the variable that an element or property belongs to. */
 const rootOf = (node: AnyNode): AnyNode => (node.type === 'MemberExpression' ? rootOf(node.object) : node);

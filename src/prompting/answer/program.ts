@@ -12,16 +12,12 @@ import { asRepeat, failWith, type ParseContext, type ParseResult } from './failu
  * Reads the program of a reply and adds it to the library: the last code block that defines `act`, otherwise the text
  * outside code blocks from the first definition to the last brace or, if it doesn't define `act`, the last code block.
  */
-export function readProgram(
-  reply: string,
-  programs: ProgramLibrary,
-  context: ParseContext = {},
-): ParseResult {
+export function readProgram(reply: string, library: ProgramLibrary, context: ParseContext = {}): ParseResult {
   const { text, hasUnclosedThinking } = answerText(reply);
   const { isClosed, source } = sourceIn(text, context.finishReason === 'length');
   const isCut = hasUnclosedThinking || (context.finishReason === 'length' && !isClosed);
   if (source === undefined) return failWith({ kind: isCut ? 'truncated' : 'missing' });
-  return addProgram(asWritten(reply, source), programs, context, isCut);
+  return addProgram(asWritten(reply, source), library, context, isCut);
 }
 
 /**
@@ -31,14 +27,14 @@ export function readProgram(
 export function readEdits(
   reply: string,
   parent: ParameterVector,
-  programs: ProgramLibrary,
+  library: ProgramLibrary,
   context: ParseContext = {},
 ): ParseResult {
   const { text } = answerText(reply);
-  if (!areEdits(text)) return readProgram(reply, programs, context);
+  if (!areEdits(text)) return readProgram(reply, library, context);
   const isCut = context.finishReason === 'length';
   try {
-    return addProgram(applyEdits(programs.program(parent).source, text, isCut), programs, context, isCut);
+    return addProgram(applyEdits(library.program(parent).source, text, isCut), library, context, isCut);
   } catch (error) {
     return failedBy(error, isCut);
   }
@@ -48,16 +44,16 @@ const areEdits = (text: string) => /^[ \t]*<{5}/m.test(text);
 
 function addProgram(
   written: string,
-  programs: ProgramLibrary,
+  library: ProgramLibrary,
   { seen }: ParseContext,
   isCut: boolean,
 ): ParseResult {
   try {
-    const source = programs.declared(written);
-    const value = programParameters(programs.parse(source));
+    const source = library.declared(written);
+    const value = programParameters(library.parse(source));
     const known = seen?.(value);
     if (known !== undefined) return failWith(asRepeat(known));
-    return { ok: true, value: programs.add(source) };
+    return { ok: true, value: library.add(source) };
   } catch (error) {
     return failedBy(error, isCut);
   }
