@@ -88,6 +88,7 @@ export function learningCurve(
     const range = returns.length > 1 ? `, ${returnRange(returns)}` : '';
     return `${name}: ${asText(score)}${range}; best so far ${asText(highest)}`;
   };
+  const bests = points.map((point) => point.best);
   const { episodes } = config.evaluation;
   const hasWarmup = warmup > 0;
   const { target } = config;
@@ -105,11 +106,8 @@ export function learningCurve(
         outliers: 'low',
         color: '--accent',
         width: 2,
-        values: points.map(({ best: highest }) => highest),
-        ...(noise && {
-          low: points.map(({ best: highest }) => highest - noise.floor),
-          high: points.map(({ best: highest }) => highest),
-        }),
+        values: bests,
+        ...(noise && { low: bests.map((score) => score - noise.floor), high: bests }),
       },
     ],
     marks: [
