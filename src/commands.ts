@@ -205,17 +205,12 @@ const commandByPath: ReadonlyMap<string, ListedCommand | undefined> = new Map(
 
 /** The command or group named by the first words; `path` contains these words, and is empty if they name none. */
 export function findCommand([first = '', second]: readonly string[]) {
-  const path = commandByPath.has(`${first} ${second}`)
-    ? `${first} ${second}`
-    : commandByPath.has(first)
-      ? first
-      : '';
+  const path = [`${first} ${second}`, first].find((words) => commandByPath.has(words)) ?? '';
   return { path, command: commandByPath.get(path) };
 }
 
 /** True if the command's signature has overrides. `check` isn't included: it accepts them among its configs. */
-export const takesOverrides = ([signature]: ListedCommand): boolean =>
-  /\[overrides|[<[]configs/.test(signature);
+export const takesOverrides = ([signature]: ListedCommand) => /\[overrides|[<[]configs/.test(signature);
 
 /** The path of the most similar command, e.g. `finetune train` for `trian`. */
 function nearestCommand(typed: string): string | undefined {
@@ -227,9 +222,8 @@ function nearestCommand(typed: string): string | undefined {
 
 /** A command's first example that contains `word`; if none does, its first example. */
 async function exampleOf([, , load]: ListedCommand, word = ''): Promise<string> {
-  const help = await (await load())
-    .options(yargs([]).scriptName('policyloop').locale('en').wrap(null))
-    .getHelp();
+  const { options } = await load();
+  const help = await options(yargs([]).scriptName('policyloop').locale('en').wrap(null)).getHelp();
   const examples = help.slice(help.indexOf('Examples:')).split('\n').slice(1);
   return (examples.find((line) => line.includes(word)) ?? examples[0]!).trim().split(/ {2,}/)[0]!;
 }
@@ -241,9 +235,8 @@ async function exampleOf([, , load]: ListedCommand, word = ''): Promise<string> 
 export async function usageError(message: string, words: readonly string[]): Promise<UserError> {
   const { command, path } = findCommand(words);
   const seeHint = ['see policyloop', path, '--help'].filter((part) => part !== '').join(' ');
-  const [, argument, given, choices = ''] =
-    /Argument: (.*), Given: "(.*)", Choices: (.*)/.exec(message) ?? [];
-  const alternatives = choices.split(', ').map((choice) => choice.slice(1, -1));
+  const [, argument, given, values = ''] = /Argument: (.*), Given: "(.*)", Choices: (.*)/.exec(message) ?? [];
+  const alternatives = values.split(', ').map((value) => value.slice(1, -1));
   const error = (problem: string, instead: string, near?: string) =>
     new UserError({
       message: problem,
@@ -325,13 +318,8 @@ export async function completions(words: readonly string[], cwd: string): Promis
   const place = places[at] ?? (places.at(-1)?.includes('..') ? places.at(-1) : undefined);
   if (/^[<[]runs?\b/.test(place ?? '')) {
     const { runNames } = await import('./runs/listing/names.js');
-    const runsDir = words[words.indexOf('--runs-dir') + 1];
-    return matches(
-      runNames({
-        cwd,
-        runsDir: words.includes('--runs-dir') && runsDir ? runsDir : commonOptions.runsDir.default,
-      }),
-    );
+    const given = words.includes('--runs-dir') ? words[words.indexOf('--runs-dir') + 1] : undefined;
+    return matches(runNames({ cwd, runsDir: given || commonOptions.runsDir.default }));
   }
   if (/^[<[]configs?\b/.test(place ?? '')) {
     const { bundledConfigs } = await import('./config/file.js');

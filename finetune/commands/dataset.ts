@@ -83,12 +83,9 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   requireCount('--winners', args.winners, 1);
   requireCount('--context', window, 1);
   requireCount('--history', args.history, 0);
+  const message = 'must be above 0 and at most 1';
   if (bestShare !== undefined && !(bestShare > 0 && bestShare <= 1))
-    throw new UserError({
-      field: '--best-share',
-      value: bestShare,
-      message: 'must be above 0 and at most 1',
-    });
+    throw new UserError({ field: '--best-share', value: bestShare, message });
   const { findRuns } = await import('../../src/runs/listing/names.js');
   const { buildDataset } = await import('../dataset/dataset.js');
   const { parseValidation } = await import('../dataset/split.js');

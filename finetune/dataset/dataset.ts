@@ -82,10 +82,9 @@ interface GatheredExamples {
 /** @throws UserError for a damaged run, an unsuitable recipe, or a name in `validation` that matches nothing */
 export async function buildDataset(runs: readonly NamedRun[], options: DatasetOptions): Promise<Dataset> {
   const { recipe, validation: plan, seed, winners, context, bestShare, history, minReturn } = options;
-  const { changedTemplates, examples, isHeldOut, advice, sources } =
-    recipe === 'demonstrations'
-      ? await gatherGames(runs, options)
-      : await gatherProposals(runs, recipe, options);
+  const { changedTemplates, examples, isHeldOut, advice, sources } = await (recipe === 'demonstrations'
+    ? gatherGames(runs, options)
+    : gatherProposals(runs, recipe, options));
   const uniqueExamples = withoutDuplicates(examples);
   const train = uniqueExamples.filter((example) => !isHeldOut(example));
   const validation = uniqueExamples.filter(isHeldOut);
@@ -157,23 +156,19 @@ function requireRecipe(recipe: RunRecipe, { family, name }: SourceRun): void {
 async function gatherGames(runs: readonly NamedRun[], options: DatasetOptions): Promise<GatheredExamples> {
   const plays = await Promise.all(runs.map(({ path, name }) => readPlay(path, name, options)));
   const heldOut = heldOutGames(plays, options.validation, options.seed);
+  const changedPlays = plays.filter(({ agent, manifest }) => agent.hash !== manifest.prompts);
   return {
     examples: plays.flatMap((play) => demonstrations(play, options)),
     sources: plays.map((play) =>
       describeRun(play, play.gameCount, play.games.length, 'no game was selected, or no turn has an action'),
     ),
-    changedTemplates: plays.flatMap(({ agent, manifest, name }) =>
-      agent.hash === manifest.prompts ? [] : [name],
-    ),
+    changedTemplates: changedPlays.map(({ name }) => name),
     isHeldOut: ({ lineage }) => heldOut.has(gameName(lineage.run, lineage.candidate)),
   };
 }
 
 /** A run's keys: its path, `warmup.from`, prompts, and seed with environment. Runs that share a key are dependent. */
-function dependencyKeys(
-  { path, manifest, config }: SourceRun,
-  examples: readonly Example[],
-): readonly string[] {
+function dependencyKeys({ path, manifest, config }: SourceRun, examples: readonly Example[]) {
   const { from } = config.warmup;
   return [
     `seed ${JSON.stringify(config.environment)} ${manifest.seed}`,

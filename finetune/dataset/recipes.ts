@@ -17,9 +17,7 @@ import {
 } from './source-run.js';
 import { taskOf } from './yield.js';
 
-export const runRecipes: Readonly<
-  Record<RunRecipe, (run: SourceRun, winners: number | undefined) => readonly Example[]>
-> = {
+export const runRecipes: Record<RunRecipe, (run: SourceRun, winners?: number) => readonly Example[]> = {
   improvement: improvementExamples,
   weighted: weightedExamples,
   preference: preferenceExamples,
@@ -29,9 +27,8 @@ export const runRecipes: Readonly<
 /** Imitates proposals that beat the best score in their prompt: per iteration, the `winners` best (default: all). */
 export function improvementExamples(run: SourceRun, winners?: number): readonly Imitation[] {
   return run.steps.flatMap((step) => {
-    const improvements = step.proposals.filter(
-      ({ entry }) => entry.score > (step.best ?? Number.POSITIVE_INFINITY),
-    );
+    const { best = Number.POSITIVE_INFINITY, proposals } = step;
+    const improvements = proposals.filter(({ entry }) => entry.score > best);
     const chosen =
       winners === undefined
         ? improvements
@@ -96,10 +93,8 @@ const maxWeight = 20;
 
 /** Imitates all proposals except those before the first evaluation; `weightByTask` sets their weights. */
 export function weightedExamples(run: SourceRun): readonly Imitation[] {
-  const informedSteps = run.steps.filter(({ best }) => best !== undefined);
-  return informedSteps.flatMap((step) =>
-    step.proposals.map((proposed) => toImitation(run, 'weighted', step, proposed)),
-  );
+  const steps = run.steps.filter(({ best }) => best !== undefined);
+  return steps.flatMap((step) => step.proposals.map((one) => toImitation(run, 'weighted', step, one)));
 }
 
 /**

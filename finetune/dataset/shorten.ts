@@ -40,13 +40,7 @@ function renderSteps(run: SourceRun, prompts: PromptSet, tokens: number): readon
   return run.steps.map((step) => {
     buffer.append(entriesBefore(run.recorded.entries, step.iteration).slice(buffer.entries.length));
     const { messages: prompt, shown } = prompter.prompt(step.iteration);
-    const historyLength = shown.evaluations.length;
-    return {
-      ...step,
-      prompt,
-      promptHash: promptHash(prompt),
-      promptTokens: undefined,
-      history: historyLength,
-    };
+    const shownCount = shown.evaluations.length;
+    return { ...step, prompt, promptHash: promptHash(prompt), promptTokens: undefined, history: shownCount };
   });
 }

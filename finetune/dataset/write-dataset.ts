@@ -104,9 +104,7 @@ const assistantMessage = (content: string): ChatMessage => ({ role: 'assistant',
 
 /** Row for supervised fine-tuning. Earlier replies get weight 0, so that only the last reply is learned. */
 function openaiSftRow({ prompt, completion }: Imitation) {
-  const earlier = prompt.map((message) =>
-    message.role === 'assistant' ? { ...message, weight: 0 } : message,
-  );
+  const earlier = prompt.map((one) => (one.role === 'assistant' ? { ...one, weight: 0 } : one));
   return { messages: [...earlier, assistantMessage(completion)] };
 }
 

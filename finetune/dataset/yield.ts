@@ -31,7 +31,7 @@ export function explainEmptyRun(recipe: RunRecipe, { recorded, steps }: SourceRu
 
 /** Suggests how to get the usual number of examples, assuming that further runs yield as many as these did. */
 export function moreRunsHint(recipe: RunRecipe, runs: readonly SourceRun[], size: number): string {
-  const proposalCount = runs.flatMap(({ steps }) => steps.flatMap((step) => step.proposals)).length;
+  const count = runs.flatMap(({ steps }) => steps.flatMap((step) => step.proposals)).length;
   const otherTaskCount = new Set(runs.map(taskOf)).size - 1;
   const { family, name } = runs[0]!;
   const baselines = programsOf(family) === undefined ? ['hill-climb', 'cma-es', 'gp'] : ['random', 'genetic'];
@@ -39,9 +39,7 @@ export function moreRunsHint(recipe: RunRecipe, runs: readonly SourceRun[], size
   const firstSeed = largest(runs.map(({ manifest }) => manifest.seed)) + 1;
   const lastSeed = firstSeed + Math.max(0, Math.ceil((tutorialSizes.least - size) / perSeed) - 1);
   return [
-    recipe === 'improvement' && proposalCount > size
-      ? `--recipe weighted uses all ${proposalCount} proposals; `
-      : '',
+    recipe === 'improvement' && count > size ? `--recipe weighted uses all ${count} proposals; ` : '',
     `for more runs: policyloop sweep ${shellWord(`${name}/config.yaml`)} model.provider=${baselines.join(',')}`,
     ` seed=${firstSeed}..${lastSeed} --out buffers/more`,
     otherTaskCount > 0 ? ` (and the same for the other ${plural(otherTaskCount, 'task')})` : '',

@@ -147,6 +147,7 @@ export function makeBatch<E extends TokenSequence>(
     values: Int32Array.from(values),
     shape,
   });
+  const floats = (values: number[]) => ({ values: Float64Array.from(values), shape: [values.length] });
   const promptInput = (values: Int32Array) => integers(values, [families.length, promptTokens]);
   const replyInput = (values: Int32Array) => integers(values, [families.length, group, replyTokens]);
   return {
@@ -165,12 +166,7 @@ export function makeBatch<E extends TokenSequence>(
     allowed: integers(choices, [targets.length, width]),
     sequences: integers(groups.sequences),
     families: integers(groups.families),
-    ...Object.fromEntries(
-      [...columns].map(([name, column]) => [
-        name,
-        { values: Float64Array.from(column), shape: [column.length] },
-      ]),
-    ),
+    ...Object.fromEntries([...columns].map(([name, column]) => [name, floats(column)])),
   };
 }
 

@@ -88,11 +88,8 @@ export function writeCheckpoint(file: string, state: TrainingState, owner: Check
   const { parameters, moments, best, ...counts } = state;
   const namedTensors = (prefix: string, values: (index: number) => FloatArray) =>
     parameters.map(({ name, shape }, index) => tensorOf({ name: `${prefix}${name}`, shape }, values(index)));
-  const progress: StoredProgress = {
-    ...owner,
-    ...counts,
-    best: best ? { step: best.step, loss: best.loss } : null,
-  };
+  const stepLoss = best ? { step: best.step, loss: best.loss } : null;
+  const progress: StoredProgress = { ...owner, ...counts, best: stepLoss };
   writeSafetensors(
     file,
     [

@@ -13,10 +13,8 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
   Mul: (context) => {
     const { g, node, recall } = context;
     const [a, b] = node.inputs as [Value, Value];
-    return broadcastRule(context, (dy) => [
-      () => g.op('Mul', [dy, recall(b)]),
-      () => g.op('Mul', [dy, recall(a)]),
-    ]);
+    const times = (dy: Value, other: Value) => g.op('Mul', [dy, recall(other)]);
+    return broadcastRule(context, (dy) => [() => times(dy, b), () => times(dy, a)]);
   },
   Div: (context) => {
     const { g, node, recall } = context;
@@ -187,13 +185,12 @@ function extremeRule(
 function reduceTo({ g, shape }: RuleContext, gradient: Value, from: Value, to: Value): Value {
   const extraAxes = shape(from).length - shape(to).length;
   const leadingAxes = Array.from({ length: extraAxes }, (_, axis) => axis);
-  const broadcastAxes = shape(to).flatMap((one, axis) =>
+  const unitAxes = shape(to).flatMap((one, axis) =>
     isOne(one) && !isOne(shape(from)[axis + extraAxes]!) ? [axis] : [],
   );
   let reduced = gradient;
   if (extraAxes > 0) reduced = g.op('ReduceSum', [reduced, g.integers(leadingAxes)], { keepdims: 0 });
-  if (broadcastAxes.length > 0)
-    reduced = g.op('ReduceSum', [reduced, g.integers(broadcastAxes)], { keepdims: 1 });
+  if (unitAxes.length > 0) reduced = g.op('ReduceSum', [reduced, g.integers(unitAxes)], { keepdims: 1 });
   return reduced;
 }
 

@@ -31,11 +31,9 @@ export function int8Weights(
   const packedMatrix = (tensor: StoredTensor) => quantized?.matrices.get(tensor.name);
   const sources = matrices.flatMap((tensor) => partsOf(packedMatrix(tensor)) ?? [tensor]);
   const bytes = matrices.reduce((sum, { shape }) => sum + shape[0]! * (shape[1]! + 4), 0);
+  const encode = (tensor: StoredTensor) => encodeTensor(tensor, packedMatrix(tensor));
   const file = cachedFile(model, 'int8-rows', formatVersion, sources, bytes, (path) =>
-    writeSafetensors(
-      path,
-      matrices.flatMap((tensor) => encodeTensor(tensor, packedMatrix(tensor))),
-    ),
+    writeSafetensors(path, matrices.flatMap(encode)),
   );
   const tensorsByName = new Map(readSafetensors(file).tensors.map((tensor) => [tensor.name, tensor]));
   return new Map(

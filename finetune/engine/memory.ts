@@ -21,11 +21,8 @@ export function sessionBytes(graph: Graph, config: DecoderConfig, step: Batch, v
   const trainingBytes = 2 * weightBytes + 8000 * nodes.length + kept + layerBytes(recomputed);
   if (validation === undefined) return trainingBytes;
   const logitBytes = 4 * validation.targets!.values.length * config.vocabulary;
-  return (
-    trainingBytes +
-    2 * (weightBytes + layerBytes(activationBytes(graph, validation).recomputed)) +
-    4 * logitBytes
-  );
+  const evaluationBytes = weightBytes + layerBytes(activationBytes(graph, validation).recomputed);
+  return trainingBytes + 2 * evaluationBytes + 4 * logitBytes;
 }
 
 /** Bytes of the values that the backward pass keeps, and of those that it recomputes, in all layers. */

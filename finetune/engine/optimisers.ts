@@ -101,11 +101,8 @@ export interface Muon {
 }
 
 export async function openMuon(settings: MuonSettings, threads: number): Promise<Muon> {
-  const open = (isTall: boolean) =>
-    ort.InferenceSession.create(orthogonalizer(isTall).model, {
-      intraOpNumThreads: threads,
-      logSeverityLevel: 3,
-    });
+  const options = { intraOpNumThreads: threads, logSeverityLevel: 3 } as const;
+  const open = (isTall: boolean) => ort.InferenceSession.create(orthogonalizer(isTall).model, options);
   const [wideSession, tallSession] = [await open(false), await open(true)];
   const { momentum, weightDecay } = settings;
   return {

@@ -65,10 +65,7 @@ function gatherDequantized(
   scales: Value,
   { bits, block, count, padded }: BlockLayout,
 ): Value {
-  const rows = emit(
-    Array.from({ length: count }, (_, row) => row),
-    'int64',
-  );
+  const rows = emit([...Array(count).keys()], 'int64');
   const bytes = g.op('Reshape', [codes, g.integers([count, (padded * bits) / 8])]);
   const attributes = { gather_axis: 0, quantize_axis: 1, block_size: block, bits };
   return g.split('GatherBlockQuantized', [bytes, rows, scales], 1, attributes, 'com.microsoft')[0]!;

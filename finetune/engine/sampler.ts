@@ -62,9 +62,8 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
   const { config, constrained, trainable, tokenizer, eosTokens, device, threads, temperature } = settings;
   const parametersOf = (g: GraphBuilder) => trainedSource(g, config, trainable, 'float32', false);
   const graph = buildInferenceGraph(config, parametersOf, device);
-  const session = await guardMemory('loading the sampler', () =>
-    openSession(graph, config, { device, threads }),
-  );
+  const open = () => openSession(graph, config, { device, threads });
+  const session = await guardMemory('loading the sampler', open);
   const generator = new TextGenerator(session, config, tokenizer.bytes, maxPrompts);
   const names = new Set(trainedParameters(config, trainable).map(({ name }) => name));
   const constraints = constraintCache(tokenizer, config, eosTokens);
@@ -116,14 +115,10 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
   return {
     refresh(parameters) {
       generator.forget();
-      inputs = Object.fromEntries(
-        parameters
-          .filter(({ name }) => names.has(name))
-          .map(({ name, shape, values }) => [
-            name,
-            new ort.Tensor('float32', values as Float32Array, [...shape]),
-          ]),
-      );
+      const tensorOf = ({ shape, values }: Parameter) =>
+        new ort.Tensor('float32', values as Float32Array, [...shape]);
+      const trained = parameters.filter(({ name }) => names.has(name));
+      inputs = Object.fromEntries(trained.map((one) => [one.name, tensorOf(one)]));
     },
     reply: (conversations) =>
       sample(

@@ -223,10 +223,8 @@ export function sizesOf(
     return size;
   };
   const size = ({ factor, symbols: names }: Dimension): Value => {
-    const factors = [
-      ...(factor === 1 && names.length > 0 ? [] : [g.integers([factor])]),
-      ...names.map(symbol),
-    ];
+    const isOmitted = factor === 1 && names.length > 0;
+    const factors = [...(isOmitted ? [] : [g.integers([factor])]), ...names.map(symbol)];
     return factors.reduce((a, b) => g.op('Mul', [a, b]));
   };
   return (value) => {

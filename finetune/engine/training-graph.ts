@@ -62,9 +62,8 @@ export function buildTrainingGraph(settings: TrainingGraphSettings) {
   const maskedLogits = objective.constrained ? maskDisallowed(g, logits, precision) : logits;
   const { logp, entropy, constants } = logProbabilities(g, maskedLogits, targets);
   for (const { name, shape } of objective.parameters?.(config) ?? []) g.input(name, precision, shape);
-  const { loss, outputs = {} } = objective.build(
-    tokenValues(g, precision, { logp, hidden, entropy }, constants),
-  );
+  const values = tokenValues(g, precision, { logp, hidden, entropy }, constants);
+  const { loss, outputs = {} } = objective.build(values);
   const forward = g.outline('forward');
   if (purpose === 'train') {
     const trained = allParameters(settings);

@@ -130,10 +130,7 @@ function openArm(name: 'base' | 'tuned', spec: string, base: Arm | undefined, cw
       `model.path=${JSON.stringify(paths.model)}`,
       paths.adapter === undefined ? 'model.adapter=' : `model.adapter=${JSON.stringify(paths.adapter)}`,
     ],
-    hash: [paths.model, paths.adapter]
-      .map((path) => path && contentHash(path))
-      .join(' ')
-      .trim(),
+    hash: [paths.model, paths.adapter].flatMap((path) => (path ? contentHash(path) : [])).join(' '),
     paths,
     ...(lineage && { lineage }),
   };

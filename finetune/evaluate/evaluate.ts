@@ -59,18 +59,15 @@ export function evaluate(
       range,
       ...compareArms(arms, returns, runsOf),
     };
-    return [
-      { result, normalized: (arm: Arm['name']) => runsOf(arm).map((run) => run && rescale(run, range)) },
-    ];
+    const normalized = (arm: Arm['name']) => runsOf(arm).map((run) => run && rescale(run, range));
+    return [{ result, normalized }];
   });
   const summarizeGroup = (members: typeof outcomes) => ({
     experiments: members.map(({ result }) => result.name),
-    ...compareArms(arms, unitInterval, (arm) =>
-      meansBySeed(
-        members.map(({ normalized }) => normalized(arm)),
-        seeds.length,
-      ),
-    ),
+    ...compareArms(arms, unitInterval, (arm) => {
+      const normalizedRuns = members.map(({ normalized }) => normalized(arm));
+      return meansBySeed(normalizedRuns, seeds.length);
+    }),
   });
   const overall = summarizeGroup(outcomes);
   const groups = (['all', 'trained', 'transfer'] as const).flatMap((group) => {

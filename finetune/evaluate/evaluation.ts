@@ -5,7 +5,7 @@ import type { SampleSummary } from '../../src/statistics/paired.js';
 import type { GroupDifference } from '../../src/studies/comparison/comparability.js';
 import { type ComparedRun, readComparedRun, withConfig } from '../../src/studies/comparison/compared-runs.js';
 import type { PlanFailure } from '../../src/studies/schedule.js';
-import { loggedProposals, onlyProposals } from '../../src/web/report/data/proposals.js';
+import { type LoggedAttempt, loggedProposals, onlyProposals } from '../../src/web/report/data/proposals.js';
 import type { ArmName, TrainedEnvironments } from './arms.js';
 
 /** A run of the plan in its current state. */
@@ -103,22 +103,17 @@ export interface RunFigures
  * - `confirmed`: mean return of the chosen policy on seeds that weren't used to choose it.
  */
 export function readFigures(path: string): RunFigures {
-  const { confirmed, curve, ended, manifest, observed, status, stoppedEarly } = readComparedRun(
-    withConfig(summaryOf(path)),
-  );
-  const { entries, calls, iteration } = openLogs(path);
-  const counted = onlyProposals(loggedProposals({ entries, calls })).filter(
-    (proposal) => proposal.iteration <= iteration,
-  );
-  const answeredProposals = counted.filter(({ attempts }) =>
-    attempts.some(({ outcome }) => outcome.kind !== 'error'),
-  );
-  const firstReplies = answeredProposals.map(
-    ({ attempts }) => attempts.find(({ outcome }) => outcome.kind !== 'error')!,
-  );
+  const run = readComparedRun(withConfig(summaryOf(path)));
+  const { confirmed, curve, ended, manifest, observed, status, stoppedEarly } = run;
+  const logs = openLogs(path);
+  const counted = onlyProposals(loggedProposals(logs)).filter((one) => one.iteration <= logs.iteration);
+  const isReply = ({ outcome }: LoggedAttempt) => outcome.kind !== 'error';
+  const answeredProposals = counted.filter(({ attempts }) => attempts.some(isReply));
+  const firstReplies = answeredProposals.map(({ attempts }) => attempts.find(isReply)!);
   const repeated = firstReplies.filter(
     ({ outcome }) => outcome.kind === 'rejected' && outcome.failure.kind === 'repeated',
   ).length;
+  const evaluated = answeredProposals.filter(({ entry }) => entry !== undefined);
   const accepted = firstReplies.filter(({ outcome }) => outcome.kind === 'accepted').length;
   const improvements = counted.filter(({ improved }) => improved).length;
   const share = (count: number, of: number) => (of === 0 ? null : count / of);
@@ -131,10 +126,7 @@ export function readFigures(path: string): RunFigures {
     observed,
     improvementRate: share(improvements, counted.length),
     validFirst: share(accepted + repeated, answeredProposals.length),
-    valid: share(
-      answeredProposals.filter(({ entry }) => entry !== undefined).length,
-      answeredProposals.length,
-    ),
+    valid: share(evaluated.length, answeredProposals.length),
     stoppedEarly,
     proposals: counted.length,
     answered: answeredProposals.length,

@@ -140,13 +140,10 @@ function readingNotes({ seeds, experiments }: Evaluation): readonly Content[] {
 function resultPlot({ experiments, groups }: Evaluation): Content | undefined {
   const pooled = experiments.length > 1 ? groups : [];
   const rows = [
-    ...experiments.flatMap((experiment) =>
-      rowOf(
-        experiment.name,
-        experiment,
-        experiment.range === null ? 0 : experiment.range[1] - experiment.range[0],
-      ),
-    ),
+    ...experiments.flatMap((experiment) => {
+      const [low, high] = experiment.range ?? [0, 0];
+      return rowOf(experiment.name, experiment, high - low);
+    }),
     ...pooled.flatMap((group) => rowOf(group.group, group, 1)),
   ];
   if (rows.length === 0) return undefined;

@@ -60,14 +60,13 @@ export function planEvaluation(request: {
     });
     return { name: plainName(basename(file, extname(file)), 'config'), configs: Object.fromEntries(configs) };
   });
-  const duplicate = experiments.find(
-    ({ name }, i) => experiments.findIndex((other) => other.name === name) !== i,
-  );
+  const names = experiments.map(({ name }) => name);
+  const duplicate = names.find((name, i) => names.indexOf(name) !== i);
   if (duplicate !== undefined) {
     throw new UserError({
       field: '--configs',
       message: 'two configs have the same name',
-      value: duplicate.name,
+      value: duplicate,
       hint: 'list each config once, and rename files with the same name',
     });
   }

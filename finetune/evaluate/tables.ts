@@ -70,17 +70,11 @@ export function evaluationTables(evaluation: Evaluation, width?: number): string
   const { experiments, failures, trainedOn } = evaluation;
   const blocks: string[] = [];
   if (experiments.length > 0) {
-    blocks.push(
-      terminalTable(
-        experiments.flatMap((experiment) => armRows(evaluation, experiment)),
-        [
-          text('experiment', ({ experiment }) => experimentTitle(experiment), { grouped: true }),
-          ...armColumns,
-        ],
-        width,
-      ),
-      terminalTable(differencesIn(evaluation), differenceColumns, width),
-    );
+    const rows = experiments.flatMap((experiment) => armRows(evaluation, experiment));
+    const titleOf = ({ experiment }: (typeof rows)[number]) => experimentTitle(experiment);
+    const columns = [text('experiment', titleOf, { grouped: true }), ...armColumns];
+    blocks.push(terminalTable(rows, columns, width));
+    blocks.push(terminalTable(differencesIn(evaluation), differenceColumns, width));
     const pooledNote =
       'normalised: 0 is the lowest and 1 the highest confirmed return in each experiment; each seed counts once; verdicts are corrected for multiple comparisons within the normalised rows';
     const notes = [...(experiments.length > 1 ? [pooledNote] : []), ...verdictRule(testCount(experiments))];
@@ -159,12 +153,9 @@ export const mainDifference = ({ differences }: Pick<GroupResult, 'differences'>
 function conclude(scope: string, found: GroupDifference | undefined, quantity: string): Conclusion {
   const { difference = null, reason, verdict = 'not-comparable' } = found ?? {};
   if (reason !== undefined) return { scope, verdict: 'nothing', text: `There is no verdict: ${reason}.` };
+  const nothing = 'Nothing to compare yet: no pair of runs has confirmed returns.';
   if (found === undefined || difference === null || verdict === 'not-comparable')
-    return {
-      scope,
-      verdict: 'nothing',
-      text: 'Nothing to compare yet: no pair of runs has confirmed returns.',
-    };
+    return { scope, verdict: 'nothing', text: nothing };
   const advice = verdict === 'too-few' ? ` Add runs with --repeats ${enoughRuns}.` : '';
   return { scope, verdict, text: `${verdictSentence({ ...found, difference, verdict }, quantity)}${advice}` };
 }

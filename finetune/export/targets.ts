@@ -99,13 +99,7 @@ async function writeGgufAndModelfile(job: ExportJob): Promise<ExportResult> {
   const gguf = await writeGguf(model, adapter, job.out, type, ignoredKeys, signal);
   const { contextTokens, cappedFrom, keptChange } = gguf;
   const variables = templateVariables(adapter?.directory ?? model);
-  const { text, hasTemplate } = ggufModelfile(
-    model,
-    basename(job.out),
-    variables,
-    contextTokens,
-    ignoredKeys,
-  );
+  const { text, hasTemplate } = ggufModelfile(model, `${name}.gguf`, variables, contextTokens, ignoredKeys);
   replaceFile(file, text);
   const [out, modelfile] = [shownPath(job.out, cwd), shownPath(file, cwd)];
   return {

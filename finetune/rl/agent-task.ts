@@ -49,10 +49,11 @@ export async function openAgentTask(
   ): Promise<readonly Game<SampledReply>[]> => {
     const setting: GameSetting<SampledReply> = { arena, agent, ...playing, speaker: sampler };
     const samplingSeeds = deriveSeeds(seed, [], starts.length * size);
-    return playGames(
-      setting,
-      samplingSeeds.map((sampling, i) => ({ start: starts[Math.floor(i / size)]!, sampling })),
-    );
+    const gameSeeds = samplingSeeds.map((sampling, i) => ({
+      start: starts[Math.floor(i / size)]!,
+      sampling,
+    }));
+    return playGames(setting, gameSeeds);
   };
   return {
     async play(sampler, starts, size, seed) {
@@ -61,15 +62,11 @@ export async function openAgentTask(
     },
     async measure(sampler, starts, seed) {
       const games = await playFrom(sampler, starts, 1, seed);
-      return {
-        values: games.map((game) => game.return),
-        samples: games.slice(0, sampleCount).map(({ return: score, turns }) =>
-          createSample(
-            turns.map(({ message, reply }) => ({ prompt: message, reply: reply.text })),
-            { score },
-          ),
-        ),
-      };
+      const samples = games.slice(0, sampleCount).map(({ return: score, turns }) => {
+        const dialog = turns.map(({ message, reply }) => ({ prompt: message, reply: reply.text }));
+        return createSample(dialog, { score });
+      });
+      return { values: games.map((game) => game.return), samples };
     },
     async close() {
       await arena.close();

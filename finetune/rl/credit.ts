@@ -90,11 +90,7 @@ const trainedNumbers = (
   sequences.flatMap((one) => Array.from(numbers(one)).filter((_, token) => one.trained[token]!));
 
 /** log π − log π_ref; 0 without a reference. */
-const logRatios = ({
-  referenceLogp,
-  samplerLogp,
-  oldLogp = samplerLogp,
-}: ScoredSequence): readonly number[] =>
+const logRatios = ({ referenceLogp, samplerLogp, oldLogp = samplerLogp }: ScoredSequence) =>
   samplerLogp.map((_, token) => (referenceLogp === undefined ? 0 : oldLogp[token]! - referenceLogp[token]!));
 
 /** GAE over an episode's trained tokens. A turn's reward goes to the last trained token up to the end of the turn. */

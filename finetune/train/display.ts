@@ -31,9 +31,8 @@ export function showMetric(
     }
     case 'step': {
       const { rssBytes, step, tokensPerSecond: speed } = metric;
-      const speedAndMemory =
-        speed === undefined ? [] : [`${formatCompact(speed)} tok/s`, formatBytes(rssBytes)];
-      progress.update(step, [...figures(metric, metrics), ...speedAndMemory], secondsLeftOf(metrics));
+      const usage = speed === undefined ? [] : [`${formatCompact(speed)} tok/s`, formatBytes(rssBytes)];
+      progress.update(step, [...figures(metric, metrics), ...usage], secondsLeftOf(metrics));
       break;
     }
     case 'alarm':

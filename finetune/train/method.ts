@@ -61,13 +61,11 @@ export const lineageOf = (method: MethodSettings) => ({
 /** Command-line settings that load the result with the model and quantization used in training. */
 export function servingArguments(method: MethodSettings, model: string, result: string): string {
   if (method.kind !== 'lora') return `model.provider=local ${shellWord(`model.path=${result}`)}`;
-  const quantizationSetting =
-    method.quantization === 'none' ? [] : [`model.quantization=${method.quantization}`];
   return [
     'model.provider=local',
     shellWord(`model.path=${model}`),
     shellWord(`model.adapter=${result}`),
-    ...quantizationSetting,
+    ...(method.quantization === 'none' ? [] : [`model.quantization=${method.quantization}`]),
   ].join(' ');
 }
 

@@ -180,9 +180,8 @@ export function planEpoch(
 }
 
 function chunk<T>(items: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) =>
-    items.slice(i * size, (i + 1) * size),
-  );
+  const length = Math.ceil(items.length / size);
+  return Array.from({ length }, (_, i) => items.slice(i * size, (i + 1) * size));
 }
 
 /** Keeps examples with a weight and a reply. @throws UserError if none is left, one is too long or a prompt is empty */
@@ -211,10 +210,8 @@ export function usableExamples(
 export const validationGroupSize = 64;
 
 /** The parts of all steps of the first epoch. */
-export const epochParts = (examples: readonly TokenExample[], settings: OrderSettings): readonly Part[] =>
-  planEpoch(unitsOf(examples, settings), settings, 0).flatMap((step) =>
-    layOut(
-      step.map((index) => examples[index]!),
-      settings,
-    ),
-  );
+export function epochParts(examples: readonly TokenExample[], settings: OrderSettings): readonly Part[] {
+  const steps = planEpoch(unitsOf(examples, settings), settings, 0);
+  const stepExamples = steps.map((step) => step.map((index) => examples[index]!));
+  return stepExamples.flatMap((own) => layOut(own, settings));
+}

@@ -10,9 +10,8 @@ export function chooseSamplePrompts(
   conversations: readonly Conversation[],
   { objective, samples }: TrainConfig,
 ): readonly Conversation[] {
-  const usable = conversations.filter(
-    ({ weight }, i) => weight > 0 && (objective.kind === 'sft' || i % 2 === 0),
-  );
+  const isPaired = objective.kind !== 'sft';
+  const usable = conversations.filter(({ weight }, i) => weight > 0 && (!isPaired || i % 2 === 0));
   const count = Math.min(samples, usable.length);
   return Array.from({ length: count }, (_, i) => usable[Math.floor((i * usable.length) / count)]!);
 }

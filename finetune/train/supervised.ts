@@ -107,23 +107,16 @@ async function learn(
   const sessionOf = (purpose: 'train' | 'evaluate') =>
     lazy(async () => openObjectiveSession(model, purpose, (await objective.get()).objective));
   const [trainer, evaluator] = [sessionOf('train'), sessionOf('evaluate')];
-  const muon =
-    optimizer.kind === 'muon'
-      ? await openMuon({ momentum: optimizer.momentum, weightDecay }, threads)
-      : undefined;
+  const muon = optimizer.kind === 'muon' ? await openMuon({ ...optimizer, weightDecay }, threads) : undefined;
   const prompts = chooseSamplePrompts(data.validation, config);
   const promptSampler = prompts.length === 0 ? undefined : openPromptSampler(model, prompts);
   const batchOf = batchSelector(training, order);
+  const { learningRateFloor, schedule, warmupSteps } = config;
   const settings = {
     ...config,
     adamw: { betas, epsilon: 1e-8, weightDecay },
     muon,
-    schedule: {
-      kind: config.schedule,
-      warmupSteps: config.warmupSteps,
-      totalSteps,
-      floor: config.learningRateFloor,
-    },
+    schedule: { kind: schedule, warmupSteps, totalSteps, floor: learningRateFloor },
   };
 
   async function step(): Promise<TrainingEvent> {

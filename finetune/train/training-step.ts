@@ -36,15 +36,11 @@ import type { Part } from './packing.js';
 
 /** @throws UserError if memory runs out */
 export function openObjectiveSession(
-  {
-    config,
-    trainable,
-    device,
-    threads,
-  }: Pick<SamplerSettings, 'config' | 'trainable' | 'device' | 'threads'>,
+  settings: Pick<SamplerSettings, 'config' | 'trainable' | 'device' | 'threads'>,
   purpose: 'train' | 'evaluate',
   objective: Objective,
 ): Promise<TrainingSession> {
+  const { config, trainable, device, threads } = settings;
   const graph = buildTrainingGraph({ config, trainable, objective, precision: 'float32', purpose, device });
   return openTrainingSession(graph, { device, threads, optimize: true });
 }

@@ -57,14 +57,12 @@ export function comparePlays(
   const compared = results.map((result, i): ComparedPlay => ({ ...result, name: names[i]! }));
   const isScored = kept.every(({ games }) => games.every(({ score }) => score !== undefined));
   const measure = isScored ? 'score' : 'return';
-  const differences = differencesOf(
-    kept.map(({ games }, i) => ({ games, name: names[i]! })),
-    measure,
-  );
+  const namedGames = kept.map(({ games }, i) => ({ games, name: names[i]! }));
+  const differences = differencesOf(namedGames, measure);
   if (request.json) return JSON.stringify({ plays: compared, measure, differences, leftOut });
-  if (request.format !== undefined)
-    return tableFormats[request.format](compared, playColumns(isScored)).trimEnd();
-  const texts = [compared[0]!.environment, terminalTable(compared, playColumns(isScored), columns)];
+  const allColumns = playColumns(isScored);
+  if (request.format !== undefined) return tableFormats[request.format](compared, allColumns).trimEnd();
+  const texts = [compared[0]!.environment, terminalTable(compared, allColumns, columns)];
   if (differences.length > 0) {
     texts.push(terminalTable(differences, differenceColumnsOf(`${measure}, same games`), columns));
     append(texts, verdictRule(differences.filter(({ p }) => p !== null).length));
@@ -94,11 +92,9 @@ function readPlay(path: string, cwd: string, unfinished: boolean): ReadPlay | Om
   const run = shownPath(path, cwd);
   try {
     const result = playResult(path, cwd);
-    if (result.status !== 'completed' && !unfinished)
-      return {
-        run,
-        reason: `${result.games} of ${plural(result.of, 'game')} played: ${describeReason(result)}`,
-      };
+    const { games, of, status } = result;
+    if (status !== 'completed' && !unfinished)
+      return { run, reason: `${games} of ${plural(of, 'game')} played: ${describeReason(result)}` };
     const { environment } = loadPlayConfig(resolve(path, runFiles.config), [], cwd, true).config;
     return { result, games: gamesOf(openLogs(path, true)), environment: JSON.stringify(environment) };
   } catch (error) {

@@ -51,6 +51,7 @@ export function playText(result: PlayResult, cwd: string): string {
   const gamesText = games === of ? plural(games, 'game') : `${games} of ${plural(of, 'game')}`;
   const [ended, reason] = [headlineOf(result), describeReason(result)];
   const playerName = result.player === 'model' ? result.model : result.player;
+  const hasReport = existsSync(join(cwd, result.report)) || existsSync(result.report);
   const lines = [
     `${styleText('bold', ended)}: ${gamesText} of ${result.environment} by ${playerName}`,
     ...(reason === ended ? [] : [`reason      ${reason}`]),
@@ -68,9 +69,7 @@ export function playText(result: PlayResult, cwd: string): string {
       : []),
     `run         ${result.run}`,
     ...(result.status === 'interrupted' ? [`resume      policyloop resume ${result.run}`] : []),
-    ...(existsSync(join(cwd, result.report)) || existsSync(result.report)
-      ? [`report      ${result.report}`]
-      : []),
+    ...(hasReport ? [`report      ${result.report}`] : []),
   ];
   return lines.join('\n');
 }

@@ -107,18 +107,12 @@ class RunningGame<R extends Reply> {
   #terminated = false;
   #truncated = false;
 
-  constructor(
-    setting: GameSetting<R>,
-    slot: number,
-    number: number,
-    sampling: number,
-    observation: Observation,
-  ) {
+  constructor(setting: GameSetting<R>, slot: number, number: number, seed: number, observation: Observation) {
     this.slot = slot;
     this.#setting = setting;
     this.#number = number;
-    this.#seed = sampling;
-    this.#random = createGenerator(sampling, [1]);
+    this.#seed = seed;
+    this.#random = createGenerator(seed, [1]);
     const objective = setting.arena.batch.objective?.(slot);
     const isStated = objective === undefined || mentions(observation, objective);
     this.#objective = objective ?? (isTextWorld(setting.arena) ? String(observation) : undefined);

@@ -81,10 +81,7 @@ export function openAgent(given: AgentOptions): PromptedAgent {
 }
 
 /** Chooses the default set. Text environments with fixed choices, such as bandits and probes, need no template. */
-function defaultSet(
-  { actionSpace, observationSpace }: EnvironmentSpec,
-  view: EnvironmentView | undefined,
-): string {
+function defaultSet({ actionSpace, observationSpace }: EnvironmentSpec, view: EnvironmentView | undefined) {
   if (view !== undefined) return view.sets[0];
   if (observationSpace.kind !== 'text') return 'generic';
   return actionSpace.kind === 'text' && actionSpace.choices !== undefined ? plainSet : 'text-world';
@@ -111,15 +108,11 @@ function openTemplates(set: string, given: AgentOptions, view: EnvironmentView |
     samplesOf(observationSchema, { state }),
     samplesOf(askAgainSchema),
   ];
-  const requestedTemplates = samples.map((own, i) => {
+  const templates = samples.map((own, i) => {
     const file = templateFile(folder, fileNames[i]!, fileNames, given.field, join('agents', 'generic'));
     return { file, samples: own };
   });
-  const { hash, renderers } = loadTemplates(requestedTemplates, [
-    join(packageRoot(), 'prompts'),
-    agents,
-    folder,
-  ]);
+  const { hash, renderers } = loadTemplates(templates, [join(packageRoot(), 'prompts'), agents, folder]);
   const [system, observation, askAgain] = renderers;
   return { facts, system: system!, observation: observation!, askAgain: askAgain!, hash };
 }

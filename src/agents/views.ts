@@ -50,13 +50,8 @@ function taxiFacts(observation: Observation): Facts {
 }
 
 function blackjackFacts(observation: Observation): Facts {
-  const [sum, dealer, usable] = numbersOf(observation);
-  return {
-    sum: sum!,
-    dealer: dealer === 1 ? 'an ace' : dealer!,
-    dealerCard: dealer!,
-    usableAce: usable === 1,
-  };
+  const [sum, dealer, usable] = observation as readonly [number, number, number];
+  return { sum, dealer: dealer === 1 ? 'an ace' : dealer, dealerCard: dealer, usableAce: usable === 1 };
 }
 
 const views: Readonly<Record<string, (facts: Facts) => EnvironmentView>> = {

@@ -84,9 +84,8 @@ export class UserError extends Error {
 
   constructor(problems: Problem | readonly Problem[]) {
     // The invalid value may contain a secret.
-    const list = (isList(problems) ? problems : [problems]).map((problem) =>
-      mapText(problem, redactAddresses),
-    );
+    const given = isList(problems) ? problems : [problems];
+    const list = given.map((problem) => mapText(problem, redactAddresses));
     super(list.map(formatProblem).join('\n'));
     this.problems = list;
   }
@@ -121,10 +120,9 @@ export function formatProblem(problem: Problem): string {
   const hints = [suggestion, hint && (suggestion ? `Otherwise, ${hint}` : hint)].filter(Boolean).join(' ');
   if (hints !== '') lines.push(`  hint: ${hints}`);
   if (problem.value !== undefined && !isShown) lines.push(`  got: ${shorten(valueText(problem.value))}`);
+  const expectation = alternatives.length === 1 ? 'expected' : 'one of';
   if (near === undefined && alternatives.length > 0)
-    lines.push(
-      `  ${alternatives.length === 1 ? 'expected' : 'one of'}: ${firstItems(alternatives.map(safeLine))}`,
-    );
+    lines.push(`  ${expectation}: ${firstItems(alternatives.map(safeLine))}`);
   return safeText(lines.join('\n'));
 }
 
@@ -139,10 +137,8 @@ function firstItems(items: readonly string[]): string {
 function valueText(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'bigint') return String(value);
   try {
-    return (
-      JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part)) ??
-      String(value)
-    );
+    const replacer = (_: string, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part);
+    return JSON.stringify(value, replacer) ?? String(value);
   } catch {
     return messageOf(value);
   }

@@ -47,10 +47,8 @@ export const options = (y: Argv) =>
     .example('$0 init environment my-env.mjs', 'a complete, working environment')
     .example('$0 init prompts my-prompts', 'a copy of the prompt set `semantic`');
 
-export async function execute(
-  { kind, file }: Arguments<typeof options>,
-  context: CommandContext,
-): Promise<number> {
+export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
+  const { file, kind } = args;
   const place = resolve(context.cwd, file);
   const path = /^[./\\]|:/.test(file) ? file : `./${file}`;
   const takenProblem = { field: 'file', message: 'already exists', value: file, hint: 'choose another name' };

@@ -42,11 +42,8 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   const { trainingFigures, trainingTable } = await import('../runs/training/text.js');
   const { configKeys, withSettings } = await import('../view/run-data.js');
   const { columns, cwd, note, print } = context;
-  const selection = {
-    filters: args.filters ?? [],
-    sort: args.sort,
-    limit: requireCount('--limit', args.limit, 1),
-  };
+  const { filters = [], sort } = args;
+  const selection = { filters, sort, limit: requireCount('--limit', args.limit, 1) };
   const { damaged, lines } = listLines({ cwd, runsDir: args.runsDir });
   const runsDirOption = args.runsDir === commonOptions.runsDir.default ? '' : ` --runs-dir ${args.runsDir}`;
   for (const { item, path } of damaged) {
@@ -62,16 +59,9 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
     line.places.map((place) => ({ ...place, item: withSettings(place, place.item, asked), line })),
   );
   const keys = asked.length === 0 ? [] : configKeys(allItems).keys;
-  const runs = selectItems(
-    allItems.filter(({ summary }) => summary),
-    selection,
-    keys,
-  );
-  const trainings = selectItems(
-    allItems.filter(({ training }) => training),
-    selection,
-    keys,
-  );
+  const select = (items: typeof allItems) => selectItems(items, selection, keys);
+  const runs = select(allItems.filter(({ summary }) => summary));
+  const trainings = select(allItems.filter(({ training }) => training));
   if (args.json) {
     const figures = [...runs, ...trainings].map(
       ({ item: { name, status, tags }, line, ...place }): ListedItem => {

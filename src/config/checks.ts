@@ -44,9 +44,7 @@ function programProblems(config: Config): readonly MaybeProblem[] {
   const { model, policy, prompts, repeats, warmup } = config;
   const isProgram = policy?.kind === 'program';
   const proposers = [...membersOf(model), ...stageMembersOf(config)];
-  const fittingBaselines = isProgram
-    ? ['random', 'genetic']
-    : ['random', 'hill-climb', 'cma-es', 'gp', 'mix'];
+  const validBaselines = isProgram ? ['random', 'genetic'] : ['random', 'hill-climb', 'cma-es', 'gp', 'mix'];
   const wrongSetPattern = isProgram ? /^(numeric|compact)$/ : /^programs(-\w+)?$/;
   const [are, other] = isProgram ? ['programs', 'numbers'] : ['numbers', 'programs'];
   const sets = [
@@ -60,11 +58,11 @@ function programProblems(config: Config): readonly MaybeProblem[] {
     ...proposers.map(
       ({ config: { provider }, field }) =>
         isBaselineName(provider) &&
-        !fittingBaselines.includes(provider) && {
+        !validBaselines.includes(provider) && {
           field: `${field}.provider`,
           value: provider,
           message: `searches for ${other}, but policy.kind requires ${are}`,
-          alternatives: fittingBaselines,
+          alternatives: validBaselines,
           hint: 'choose another baseline or a language model, or change policy.kind',
         },
     ),

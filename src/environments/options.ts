@@ -4,10 +4,12 @@ import { closestMatch, type Problem, UserError } from '../base/errors.js';
 import type { Environment, Task } from './environment.js';
 import { LimitedEnvironment } from './limited-environment.js';
 
+export const stepLimitSchema = z.union([z.literal(-1), z.int().min(1)]);
+
 /** The option that all built-in environments share. */
 const limitSchema = z.strictObject({
   /** Steps after which an episode is truncated, instead of the environment's own limit; -1 for no limit. */
-  max_episode_steps: z.union([z.literal(-1), z.int().min(1)]).nullish(),
+  max_episode_steps: stepLimitSchema.nullish(),
 });
 
 /** Lists the names of an environment's options, spelled as in Gymnasium, including `max_episode_steps`. */
@@ -105,11 +107,8 @@ export function entry<S extends z.ZodObject>(
     maxSteps,
     async make(options) {
       const { own, maxEpisodeSteps = maxSteps } = parseOptions(id, schema, options);
-      return new LimitedEnvironment(
-        id,
-        await create(own),
-        maxEpisodeSteps === -1 ? undefined : maxEpisodeSteps,
-      );
+      const limit = maxEpisodeSteps === -1 ? undefined : maxEpisodeSteps;
+      return new LimitedEnvironment(id, await create(own), limit);
     },
   };
 }

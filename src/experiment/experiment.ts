@@ -74,8 +74,7 @@ const patience = 3;
 async function search(experiment: Experiment, stop: StopRequests): Promise<StopReason> {
   let unansweredStreak = 0;
   let end = (await warmUp(experiment, stop)) ?? stopOrClaim(experiment, stop);
-  if (end === undefined && experiment.progress.lastIteration === 0)
-    await measureNoise(experiment, stop.abort);
+  if (!end && experiment.progress.lastIteration === 0) await measureNoise(experiment, stop.abort);
   while (end === undefined) {
     const iteration = experiment.progress.lastIteration + 1;
     const proposed = await proposeCandidates(experiment, iteration, stop);

@@ -32,10 +32,7 @@ export function proposeCandidates(
     iteration,
     candidates: Array.from({ length: candidates }, (_, candidate) => candidate),
     prompt: prompter.prompt(iteration),
-    task: {
-      ...searchTask(experiment),
-      shared: stages.length > 0,
-    },
+    task: { ...searchTask(experiment), shared: stages.length > 0 },
     pastProposals: { entries: buffer.entries, memberTurns: progress.memberTurns },
     seen: (parameters) => buffer.find(parameters),
     check: createRepeatCheck(experiment, iteration),

@@ -25,17 +25,16 @@ export function comparedSeeds({ config, setting }: Experiment, iteration?: numbe
 export function createRepeatCheck(experiment: Experiment, iteration: number): RepeatCheck | undefined {
   const { behavior, buffer, config, setting } = experiment;
   if (config.repeats !== 'behaviour') return undefined;
-  const programs = programsOf(setting.family);
+  const library = programsOf(setting.family);
   const seeds = comparedSeeds(experiment, iteration);
   const check: RepeatCheck = async (parameters, siblings, by) => {
-    if (programs === undefined && by !== 'model') return undefined;
-    const earlierEntries = entriesBefore(buffer.entries, iteration);
-    const failure =
-      programs && (await programFailure(experiment, programs, earlierEntries, [parameters, by], seeds));
+    if (library === undefined && by !== 'model') return undefined;
+    const entries = entriesBefore(buffer.entries, iteration);
+    const failure = library && (await programFailure(experiment, library, entries, [parameters, by], seeds));
     if (failure !== undefined || by === 'tuning') return failure;
-    if (!(await behavior.prepare(earlierEntries[0], comparedSeeds(experiment)))) return undefined;
+    if (!(await behavior.prepare(entries[0], comparedSeeds(experiment)))) return undefined;
     const others: readonly ComparedPolicy[] = [
-      ...(await behavior.findSimilar(parameters, earlierEntries)),
+      ...(await behavior.findSimilar(parameters, entries)),
       ...siblings.map((own) => ({ parameters: own, iteration })),
     ];
     const duplicate = await behavior.findAlike(parameters, others, seeds);

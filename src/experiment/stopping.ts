@@ -15,10 +15,7 @@ export function stopOrClaim(experiment: Experiment, stop: StopRequests): StopRea
   const { buffer, config, progress } = experiment;
   const { target } = config;
   if (stop.finish.aborted || stop.abort.aborted) return { kind: 'interrupted' };
-  if (
-    target !== undefined &&
-    targetStreak(buffer.entries, target.return, progress.lastIteration) >= target.hold
-  )
+  if (target && targetStreak(buffer.entries, target.return, progress.lastIteration) >= target.hold)
     return { kind: 'target', return: target.return };
   if (progress.lastIteration >= config.iterations) return { kind: 'iterations' };
   const limit =
@@ -74,11 +71,8 @@ export function deadlineOf(experiment: Experiment) {
   if (next === undefined) return undefined;
   const { limit, left } = next;
   const leftMs = left * 60_000;
-  return {
-    limit,
-    leftMs,
-    signal: AbortSignal.timeout(Math.max(0, Math.min(Math.round(leftMs), maxTimerMs))),
-  };
+  const timerMs = Math.max(0, Math.min(Math.round(leftMs), maxTimerMs));
+  return { limit, leftMs, signal: AbortSignal.timeout(timerMs) };
 }
 
 /** The stop reason if the model contributed nothing: such a run must not count as completed. */

@@ -15,7 +15,7 @@ const formatTags = nameSet('b i em strong code pre p br div span center li ul ol
 /** Placeholders in format examples, such as `<number>`, which have no end tag. */
 const placeholderNames = nameSet('number integer value reason why explanation');
 /** Names of chat-template tags. */
-const boundaryTags = nameSet('im_start im_end eot_id eos bos endoftext turn text end start return message');
+const chatTags = nameSet('im_start im_end eot_id eos bos endoftext turn text end start return message');
 
 /** `<name>`, `</name>` or `<|name|>` in any angle brackets, or `[NAME]`; bounded repetition keeps matching linear. */
 const tagPattern =
@@ -32,14 +32,9 @@ export function answerText(reply: string): { readonly text: string; readonly has
   if (isJson(reply)) return { text: reply, hasUnclosedThinking: false };
   const { text, isUnclosed } = finalMessage(reply);
   const tags = [...text.matchAll(tagPattern)].map((match) => {
-    const label = (match[2] ?? match[4])!.toLowerCase();
-    const closes = prefix.exec(label)?.[1] !== undefined || [match[1], match[3]].includes('/');
-    return {
-      name: label.replace(prefix, ''),
-      closes,
-      start: match.index,
-      end: match.index + match[0].length,
-    };
+    const tag = (match[2] ?? match[4])!.toLowerCase();
+    const closes = prefix.exec(tag)?.[1] !== undefined || [match[1], match[3]].includes('/');
+    return { name: tag.replace(prefix, ''), closes, start: match.index, end: match.index + match[0].length };
   });
   const lastEndByName = new Map(tags.flatMap(({ closes, name, start }) => (closes ? [[name, start]] : [])));
   /** Names of inline elements; their end tags don't end a thinking block. */
@@ -59,8 +54,7 @@ export function answerText(reply: string): { readonly text: string; readonly has
     let filler: string | undefined;
     if (answerTags.has(name)) filler = closes ? '\n' : `\n${name}: `;
     else if (formatTags.has(name)) filler = ' '.repeat(end - start);
-    else if (boundaryTags.has(name) || (name === 's' && (start === 0 || text.length - end < 3)))
-      filler = '\n';
+    else if (chatTags.has(name) || (name === 's' && (start === 0 || text.length - end < 3))) filler = '\n';
     else if (closes && (isThought || !inlineTags.has(name))) {
       const isEnd = opensLine || /^[ \t]*(?:\n|$)/.test(text.slice(end, end + 40));
       if (isThought || (text[start] !== '[' && isEnd)) [result, from] = ['', end];

@@ -48,29 +48,19 @@ export function mlpPolicies(config: MlpConfig, environment: EnvironmentSpec): Po
   checkSize(config, weightCount);
   const projection = config.projection && createProjection(config.projection, weightCount);
   const parameters = weightParameters(config, weightNames(layers, shape), projection?.rank);
-  const description: Network = {
-    kind: 'mlp',
-    ...shape,
-    hidden,
-    activation,
-    ...(projection && { projection }),
-  };
+  const network: Network = { kind: 'mlp', ...shape, hidden, activation, ...(projection && { projection }) };
   return {
     parameters,
-    description,
-    build: (vector) => buildNetwork(weightsFrom(description, vector), layers, description),
+    description: network,
+    build: (vector) => buildNetwork(weightsFrom(network, vector), layers, network),
     // Like the initial weights of LLM-RL-finetune.
     initial: (random) => uniformVector(parameters, random),
   };
 }
 
 /** Returns the layers of a network, from the observation to the outputs. */
-export function layersOf({
-  observations,
-  hidden,
-  outputs,
-}: Pick<Network, 'observations' | 'hidden' | 'outputs'>): readonly Layer[] {
-  const widths = [observations, ...hidden, outputs];
+export function layersOf(sizes: Pick<Network, 'observations' | 'hidden' | 'outputs'>): readonly Layer[] {
+  const widths = [sizes.observations, ...sizes.hidden, sizes.outputs];
   let next = 0;
   return widths.slice(1).map((units, i) => {
     const inputs = widths[i]!;
@@ -139,14 +129,10 @@ function buildNetwork(
 function weightNames(layers: readonly Layer[], shape: VectorShape): readonly string[] {
   const targets = outputNames(shape);
   return layers.flatMap(({ inputs, units }, l) => {
-    const unitNames =
-      l === layers.length - 1 ? targets : Array.from({ length: units }, (_, j) => `unit ${j}`);
-    const inputNames = Array.from({ length: inputs }, (_, i) =>
-      l === 0 ? `observation[${i}]` : `unit ${i}`,
-    );
+    const unitNames = l < layers.length - 1 ? Array.from({ length: units }, (_, j) => `unit ${j}`) : targets;
+    const inputNames = Array.from({ length: inputs }, (_, i) => (l > 0 ? `unit ${i}` : `observation[${i}]`));
     const weights = inputNames.flatMap((input) => unitNames.map((unit) => `weight of ${input} for ${unit}`));
-    return [...weights, ...unitNames.map((unit) => `bias of ${unit}`)].map(
-      (name) => `layer ${l + 1}: ${name}`,
-    );
+    const names = [...weights, ...unitNames.map((unit) => `bias of ${unit}`)];
+    return names.map((name) => `layer ${l + 1}: ${name}`);
   });
 }

@@ -38,9 +38,7 @@ export function foldHistory<S>(
   start: (task: SearchTask) => S,
   add: (state: S, evaluated: ScoredParameters, index: number) => void,
 ): (task: SearchTask) => S {
-  let last:
-    | { readonly task: SearchTask; readonly state: S; readonly foldedHistory: readonly ScoredParameters[] }
-    | undefined;
+  let last: { task: SearchTask; state: S; foldedHistory: readonly ScoredParameters[] } | undefined;
   return (task) => {
     const continues =
       task.parameters === last?.task.parameters &&

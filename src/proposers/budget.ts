@@ -204,10 +204,8 @@ export class Ledger implements CallUsage {
     const pending = { worst: worstCase(length) };
     this.#inFlight.add(pending);
     // A retry doesn't count as another call.
-    const retryWorst = {
-      ...this.#worst(model, { prompt: promptTokens, choices: 1, length: length * choices }),
-      calls: 0,
-    };
+    const retry = this.#worst(model, { prompt: promptTokens, choices: 1, length: length * choices });
+    const retryWorst = { ...retry, calls: 0 };
     return {
       maxTokens: isOpen ? length : model.maxTokens,
       mayTryAgain: (kind) => {

@@ -29,7 +29,7 @@ interface Strategy {
   readonly rankMuRate: number;
   readonly stepDamping: number;
   /** Expected length of a standard normal vector. */
-  readonly normalLength: number;
+  readonly meanLength: number;
 }
 
 /** The search distribution N(mean, sigma² C) and its evolution paths. */
@@ -148,7 +148,7 @@ function isExhausted({ distribution, grid }: SearchState): boolean {
 function update({ distribution, strategy, generation, task }: SearchState): void {
   const { low, high } = task.parameters;
   const ranked = generation.toSorted((a, b) => b.score - a.score);
-  const { stepPathRate, stepDamping, normalLength } = strategy;
+  const { stepPathRate, stepDamping, meanLength } = strategy;
   const widen = (exponent: number) => {
     distribution.sigma = Math.min(distribution.sigma * Math.exp(exponent), high - low);
   };
@@ -167,7 +167,7 @@ function update({ distribution, strategy, generation, task }: SearchState): void
   );
   const steps = task.shared ? ownSteps.map((step) => shortenStep(step, distribution.covariance)) : ownSteps;
   moveMean(distribution, strategy, steps);
-  widen((stepPathRate / stepDamping) * (norm(distribution.stepPath) / normalLength - 1));
+  widen((stepPathRate / stepDamping) * (norm(distribution.stepPath) / meanLength - 1));
 }
 
 /** Shortens long steps, which may come from another proposer (N. Hansen, arXiv:1110.4181, section 3). */
@@ -184,8 +184,7 @@ function moveMean(
   steps: readonly (readonly number[])[],
 ): void {
   const { mean, sigma, covariance, path, stepPath, generations } = distribution;
-  const { weights, effectiveParents, pathRate, stepPathRate, rankOneRate, rankMuRate, normalLength } =
-    strategy;
+  const { weights, effectiveParents, pathRate, stepPathRate, rankOneRate, rankMuRate, meanLength } = strategy;
   const n = mean.length;
 
   // Equations (41) and (42).
@@ -198,8 +197,7 @@ function moveMean(
   distribution.stepPath = stepPath.map((value, i) => (1 - stepPathRate) * value + stepGain * whitened[i]!);
 
   // Equation (45). A long step path stalls the other path, so that the covariance doesn't outgrow the step size.
-  const expected =
-    Math.sqrt(1 - (1 - stepPathRate) ** (2 * generations)) * (1.4 + 2 / (n + 1)) * normalLength;
+  const expected = Math.sqrt(1 - (1 - stepPathRate) ** (2 * generations)) * (1.4 + 2 / (n + 1)) * meanLength;
   const moving = norm(distribution.stepPath) < expected;
   const gain = moving ? Math.sqrt(pathRate * (2 - pathRate) * effectiveParents) : 0;
   distribution.path = path.map((value, i) => (1 - pathRate) * value + gain * step[i]!);
@@ -220,10 +218,8 @@ function moveMean(
 
 /** Returns the tutorial's default parameters (table 1). */
 function strategyFor(n: number, population: number): Strategy {
-  const rawWeights = Array.from(
-    { length: population },
-    (_, i) => Math.log((population + 1) / 2) - Math.log(i + 1),
-  );
+  const firstWeight = Math.log((population + 1) / 2);
+  const rawWeights = Array.from({ length: population }, (_, i) => firstWeight - Math.log(i + 1));
   const parentWeights = rawWeights.slice(0, Math.floor(population / 2));
   const restWeights = rawWeights.slice(parentWeights.length);
   const effectiveParents = sum(parentWeights) ** 2 / sum(parentWeights.map((w) => w ** 2));
@@ -255,7 +251,7 @@ function strategyFor(n: number, population: number): Strategy {
     rankOneRate,
     rankMuRate,
     stepDamping: 1 + 2 * Math.max(0, Math.sqrt((effectiveParents - 1) / (n + 1)) - 1) + stepPathRate,
-    normalLength: Math.sqrt(n) * (1 - 1 / (4 * n) + 1 / (21 * n ** 2)),
+    meanLength: Math.sqrt(n) * (1 - 1 / (4 * n) + 1 / (21 * n ** 2)),
   };
 }
 

@@ -71,18 +71,10 @@ function createLocal(config: LocalConfig): LanguageModel {
   }
 }
 
-function atPath({ file, field, value, message, ...rest }: Problem, directory: string): Problem {
-  if (file === undefined)
-    return { ...rest, field: field ?? 'model.path', value: value ?? directory, message };
-  const innerPath = relative(directory, file);
-  const placeParts = [innerPath.startsWith('..') ? file : innerPath, field].filter(
-    (part) => part !== undefined,
-  );
-  const valueText = value === undefined ? '' : ` (${JSON.stringify(value)})`;
-  return {
-    ...rest,
-    field: 'model.path',
-    value: directory,
-    message: `${placeParts.join(', ')}${valueText}: ${message}`,
-  };
+function atPath({ file, field, value, message, ...rest }: Problem, path: string): Problem {
+  if (file === undefined) return { ...rest, field: field ?? 'model.path', value: value ?? path, message };
+  const innerPath = relative(path, file);
+  const parts = [innerPath.startsWith('..') ? file : innerPath, field].filter((part) => part !== undefined);
+  const suffix = value === undefined ? '' : ` (${JSON.stringify(value)})`;
+  return { ...rest, field: 'model.path', value: path, message: `${parts.join(', ')}${suffix}: ${message}` };
 }

@@ -83,7 +83,7 @@ function thinOut(history: readonly ScoredParameters[]): readonly ScoredParameter
 async function fitProcesses(
   task: SearchTask,
   shown: readonly ScoredParameters[],
-): Promise<readonly Hyperparameters[]> {
+): Promise<Hyperparameters[]> {
   // All returns may still have been equal when the last fit was due.
   if (isFlat(shown)) return [];
   const observations = observationsOf(task, shown);
@@ -91,17 +91,11 @@ async function fitProcesses(
   const prior = priorOf(count, task.noisy === true);
   const lengths = count <= maxLengthScales && shown.length >= 2 * count && count > 1 ? [1, count] : [1];
   const fits: Hyperparameters[] = [];
+  const evaluate = async (x: Float64Array) => negativeLogPosterior(observations, x, prior);
   for (const scaleCount of lengths) {
-    const start = Float64Array.from([
-      ...Array<number>(scaleCount).fill(prior.length.mean),
-      prior.roughness.mean,
-    ]);
-    const found = await minimize(
-      async (x) => negativeLogPosterior(observations, x, prior),
-      start,
-      fitIterations,
-    );
-    fits.push(found.x);
+    const scales = Array<number>(scaleCount).fill(prior.length.mean);
+    const start = Float64Array.from([...scales, prior.roughness.mean]);
+    fits.push((await minimize(evaluate, start, fitIterations)).x);
   }
   return fits;
 }

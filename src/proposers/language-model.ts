@@ -85,10 +85,9 @@ async function askForAll(model: LanguageModel, request: ProposalRequest): Promis
   } finally {
     for (const { calls } of all) for (const call of calls) log(state, call);
   }
-  const { stopReason } = state;
-  if (stopReason instanceof ModelError) throw stopReason;
-  if (stopReason !== 'interrupted')
-    return { proposals: all, end: stopReason && { kind: 'limit', ...stopReason } };
+  const { stopReason: reason } = state;
+  if (reason instanceof ModelError) throw reason;
+  if (reason !== 'interrupted') return { proposals: all, end: reason && { kind: 'limit', ...reason } };
   if (!caller.signal.aborted) return { proposals: [], end: { kind: 'interrupted' } };
   throw new ModelError('aborted', 'the call was aborted', { retries: 0, latencyMs: 0 });
 }
@@ -123,8 +122,7 @@ async function askForOne(
       appendCorrection(state, one, outcome.failure);
     } else state.stopReason ??= finalError(call, state.isReached);
     // The provider would refuse the same prompt again.
-    if (outcome.kind === 'error' && (outcome.error === 'content-filter' || outcome.error === 'too-long'))
-      return;
+    if (outcome.kind === 'error' && ['content-filter', 'too-long'].includes(outcome.error)) return;
   }
 }
 
@@ -154,9 +152,7 @@ async function nextCall(
 /** Sends one request for all candidates if the model supports it; those without a reply are requested separately. */
 async function askTogether(state: AskingState, all: readonly Conversation[]): Promise<void> {
   const { model, unjudgedCalls, request } = state;
-  const openConversations = all.filter(
-    ({ candidate, messages }) => !request.findRecorded(candidate, 0, messages),
-  );
+  const openConversations = all.filter((one) => !request.findRecorded(one.candidate, 0, one.messages));
   if (!model.givesSeveral || openConversations.length < 2) return;
   for (const call of await sendRequest(state, openConversations)) unjudgedCalls.set(call.candidate, call);
   const [failed] = unjudgedCalls.values();

@@ -59,14 +59,10 @@ export function behaviorOf(episodes: readonly SeenEpisode[], spaces: Spaces): Be
   });
   const listed = listedActions(episodes, spaces.actionSpace);
   const figures = episodes.map((episode) => figuresOf(episode, spaces, listed));
+  const extremes = { lowest: smallest(returns), highest: largest(returns) };
   return {
     episodes: episodes.length,
-    return: {
-      ...quartiles(returns),
-      mean: mean(returns),
-      lowest: smallest(returns),
-      highest: largest(returns),
-    },
+    return: { ...quartiles(returns), mean: mean(returns), ...extremes },
     length: quartiles(episodes.map(lengthOf)),
     endings: endings.toSorted((a, b) => b.episodes - a.episodes),
     figures: [...figures[0]!.keys()].map((name) => ({

@@ -58,34 +58,30 @@ export function scanLogs(files: LogFiles, isTolerant = false): LogScan {
   const faults: string[] = [];
   const onBroken: OnBrokenLine = isTolerant ? (error) => noteFault(faults, error) : undefined;
   const calls = scanLog(files, 'calls', onBroken);
-  const finishedIterations: { iteration: number; lines: NonNullable<LoggedEvent['lines']>; at: number }[] =
-    [];
+  const iterationEnds: { iteration: number; lines: NonNullable<LoggedEvent['lines']>; at: number }[] = [];
   const events = scanLog(files, 'events', onBroken, (event: LoggedEvent, at) => {
     if (event.kind !== 'iteration-finished') return;
-    finishedIterations.push({ iteration: event.iteration, lines: event.lines ?? unknownLines, at });
+    iterationEnds.push({ iteration: event.iteration, lines: event.lines ?? unknownLines, at });
   });
-  const evaluatedEntries: BufferEntry[] = [];
-  const evaluations = scanLog(files, 'evaluations', onBroken, (entry: BufferEntry) =>
-    evaluatedEntries.push(entry),
-  );
+  const allEntries: BufferEntry[] = [];
+  const evaluations = scanLog(files, 'evaluations', onBroken, (one: BufferEntry) => allEntries.push(one));
   const placesOfEpisodes: number[] = [];
   const episodes = scanLog(files, 'episodes', onBroken, ({ iteration, candidate }: CandidateId) =>
     placesOfEpisodes.push(iteration, candidate),
   );
-  const last = finishedIterations.findLast(
+  const last = iterationEnds.findLast(
     ({ lines }) =>
       lines.evaluations <= evaluations.lines &&
       lines.episodes <= episodes.lines &&
       lines.calls <= calls.lines,
   );
   const iteration = last?.iteration ?? 0;
-  const nextFinished = finishedIterations.find((mark) => mark.iteration > iteration);
-  const completeEntries = evaluatedEntries.filter((entry) => entry.iteration <= iteration);
+  const nextFinished = iterationEnds.find((mark) => mark.iteration > iteration);
+  const completeEntries = allEntries.filter((entry) => entry.iteration <= iteration);
   const isKept = keptTest(completeEntries, iteration);
   let keptEpisodes = 0;
-  for (let i = 0; i < placesOfEpisodes.length; i += 2) {
+  for (let i = 0; i < placesOfEpisodes.length; i += 2)
     if (isKept({ iteration: placesOfEpisodes[i]!, candidate: placesOfEpisodes[i + 1]! })) keptEpisodes++;
-  }
   const lines = {
     evaluations: completeEntries.length,
     episodes: keptEpisodes,
@@ -106,7 +102,7 @@ export function scanLogs(files: LogFiles, isTolerant = false): LogScan {
     faults,
   };
   const found = { calls, events, evaluations, episodes };
-  return { recorded, found, lastEvaluated: evaluatedEntries.at(-1)?.iteration ?? 0 };
+  return { recorded, found, lastEvaluated: allEntries.at(-1)?.iteration ?? 0 };
 }
 
 /**

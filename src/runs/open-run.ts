@@ -116,12 +116,7 @@ async function openSetup(
       message: "a run's config must specify its policy",
     });
   }
-  return {
-    path,
-    manifest,
-    config: { ...config, policy },
-    ...(await open({ manifest, config, policy })),
-  };
+  return { path, manifest, config: { ...config, policy }, ...(await open({ manifest, config, policy })) };
 }
 
 /** The environment as recorded, if it isn't built in. Earlier versions didn't record its description. */

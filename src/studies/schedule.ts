@@ -175,13 +175,13 @@ async function runEntries(
   const stopRequests = watchStopRequests(directory, outerContext.stop, part !== undefined);
   const { abort, finish } = stopRequests.stop;
   /** Stops all runs after an unexpected error. */
-  const failure = new AbortController();
+  const crash = new AbortController();
   const context: CommandContext = {
     ...outerContext,
     note: (text) => display.note(text),
     stop: {
-      finish: AbortSignal.any([finish, failure.signal]),
-      abort: AbortSignal.any([abort, failure.signal]),
+      finish: AbortSignal.any([finish, crash.signal]),
+      abort: AbortSignal.any([abort, crash.signal]),
     },
   };
 
@@ -200,7 +200,7 @@ async function runEntries(
   try {
     const queue = pLimit(maxRuns);
     const stopAll = (error: unknown) => {
-      failure.abort();
+      crash.abort();
       throw error;
     };
     const ended = await Promise.allSettled(entries.map((entry) => queue(() => runOne(entry).catch(stopAll))));

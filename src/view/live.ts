@@ -4,13 +4,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Item } from '../runs/listing/item.js';
 import { newestRun } from '../runs/listing/names.js';
-import {
-  type LocatedItem,
-  type ScannedItem,
-  type ScanRoot,
-  scanItems,
-  versionOf,
-} from '../runs/listing/scan.js';
+import { type LocatedItem, type ScanRoot, scanItems, versionOf } from '../runs/listing/scan.js';
 import { logFilesIn, runFiles } from '../runs/reader.js';
 import { trainingFiles } from '../runs/training-files.js';
 import { resultFiles } from '../studies/plan.js';
@@ -68,7 +62,7 @@ export class LiveItems {
   readonly #roots: readonly ScanRoot[];
   readonly #watchers = new Set<Watcher>();
   readonly #milliseconds: () => number;
-  #scanned: ReadonlyMap<string, ScannedItem> = new Map();
+  #scanned: ReturnType<typeof scanItems> = new Map();
   #timer: NodeJS.Timeout | undefined;
   #nextScan = 0;
   #lastKeepAlive = 0;

@@ -69,16 +69,15 @@ export function exportedRuns(places: readonly LocatedRun[]): readonly ExportedRu
 
 /** Returns the config keys of these runs, and those whose values differ. */
 export function configKeys(places: readonly LocatedItem[]): ConfigKeys {
-  const valuesByKey = new Map<string, Set<string>>();
+  const values = new Map<string, Set<string>>();
   let runCount = 0;
   for (const place of places) {
     const run = configuredRun(place);
     if (run === undefined) continue;
     runCount++;
-    for (const [key, value] of settingsOf(run))
-      valuesByKey.set(key, (valuesByKey.get(key) ?? new Set()).add(value));
+    for (const [key, value] of settingsOf(run)) values.set(key, (values.get(key) ?? new Set()).add(value));
   }
   const fieldKeys = new Set(itemFields.map(({ key }) => key));
-  const keys = [...valuesByKey.keys()].filter((key) => !fieldKeys.has(key) && isSettingKey(key)).toSorted();
-  return { keys, different: runCount < 2 ? [] : keys.filter((key) => valuesByKey.get(key)!.size > 1) };
+  const keys = [...values.keys()].filter((key) => !fieldKeys.has(key) && isSettingKey(key)).toSorted();
+  return { keys, different: runCount < 2 ? [] : keys.filter((key) => values.get(key)!.size > 1) };
 }

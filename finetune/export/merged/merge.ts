@@ -55,9 +55,8 @@ export async function mergeAdapter(
   const weightFiles = files
     .filter((name) => name.endsWith('.safetensors') && usedFiles.has(realpathSync(path.join(model, name))))
     .map((name) => ({ name, ...mergedFile(path.join(model, name), changes, dtype, roundingMeter) }));
-  const bytes = weightFiles
-    .flatMap(({ tensors }) => tensors)
-    .reduce((sum, { byteLength }) => sum + byteLength, 0);
+  const mergedTensors = weightFiles.flatMap(({ tensors }) => tensors);
+  const bytes = mergedTensors.reduce((total, { byteLength }) => total + byteLength, 0);
   await makeModelDirectory(output, async (directory) => {
     for (const { name, tensors, metadata } of weightFiles)
       await writeParts(path.join(directory, name), safetensorsParts(tensors, metadata), signal);
@@ -83,12 +82,8 @@ function mergedFile(
     const change = changes.get(textName(tensor.name));
     if (change === undefined) return copyTensor(tensor);
     const { name, shape } = tensor;
-    return mergeTensor(
-      tensor,
-      change,
-      { name, shape, dtype: dtype === 'f32' ? 'F32' : tensor.dtype },
-      rounding,
-    );
+    const target = { name, shape, dtype: dtype === 'f32' ? 'F32' : tensor.dtype };
+    return mergeTensor(tensor, change, target, rounding);
   });
   return { metadata, tensors: mergedTensors };
 }

@@ -197,12 +197,7 @@ function* mergeRows(
 }
 
 /** Adds the change to `values` in place, and returns it. */
-function addChange(
-  values: Float32Array,
-  { a, b, rank }: WeightChange,
-  start: number,
-  count: number,
-): Float32Array {
+function addChange(values: Float32Array, { a, b, rank }: WeightChange, start: number, count: number) {
   const columns = values.length / count;
   const sums = new Float64Array(columns);
   const change = new Float32Array(values.length);

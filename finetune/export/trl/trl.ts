@@ -26,12 +26,8 @@ export function writeTrl(config: TrainConfig, model: string, out: string): Writt
   requireNewDirectory(out);
   requireOneLine(model, '--model');
   const [train, validation] = [rowsOf(config, 'train'), rowsOf(config, 'validation')];
-  if (train.rows.length === 0)
-    throw new UserError({
-      field: 'dataset',
-      message: 'no example has a weight above 0',
-      value: config.dataset,
-    });
+  const message = 'no example has a weight above 0';
+  if (train.rows.length === 0) throw new UserError({ field: 'dataset', message, value: config.dataset });
   const trainer = config.objective.kind;
   const examples = { train: train.rows.length, validation: validation.rows.length };
   const script = trainingScript(trainer, model, trlSettings(config, trainer, examples));
@@ -42,11 +38,8 @@ export function writeTrl(config: TrainConfig, model: string, out: string): Writt
     writeFileSync(join(draft, 'train.py'), script);
     writeFileSync(join(draft, 'job.sh'), jobScript);
   });
-  return {
-    trainer,
-    examples,
-    warnings: warningsOf(config, train.weights, train.excluded + validation.excluded),
-  };
+  const warnings = warningsOf(config, train.weights, train.excluded + validation.excluded);
+  return { trainer, examples, warnings };
 }
 
 /** TRL ignores weights, so it would imitate examples that should become less likely; these are excluded. */

@@ -172,10 +172,8 @@ function trainingStart(seed: number, episode: number): EpisodeStart {
 /** Seeds of the evaluations that select the best weights (stage 0), or of the final one (stage 1). */
 function evaluationSeeds({ seed, evaluation }: NumericConfig, stage: 0 | 1): readonly number[] {
   const random = createGenerator(seed, [streams.heldOut, stage]);
-  return Array.from(
-    { length: evaluation.episodes },
-    () => (stage + 1) * 2 ** 31 + random.integers(0, 2 ** 31),
-  );
+  const first = (stage + 1) * 2 ** 31;
+  return Array.from({ length: evaluation.episodes }, () => first + random.integers(0, 2 ** 31));
 }
 
 async function openEnvironments(
@@ -200,10 +198,8 @@ function writePolicy({ output, environment, policy }: NumericConfig, state: Trai
   mkdirSync(directory, { recursive: true });
   const parameters = bestParameters(state);
   const storedParameters = parameters.filter(({ name }) => name !== 'value' && name !== 'observed.count');
-  writeSafetensors(
-    join(directory, 'policy.safetensors'),
-    storedParameters.map((one) => tensorOf(one, one.values)),
-  );
+  const tensors = storedParameters.map((one) => tensorOf(one, one.values));
+  writeSafetensors(join(directory, 'policy.safetensors'), tensors);
   const policyFacts = {
     environment,
     policy,

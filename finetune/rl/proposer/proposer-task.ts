@@ -45,11 +45,10 @@ type Iterate = (
 /** @throws UserError if a task or the reward is unusable */
 export async function openProposerTask(config: ProposerConfig, env: Env): Promise<RlTask> {
   const rewardsOf = await openReward(config.reward);
-  const constrained = config.answers.format === 'constrained';
+  const isConstrained = config.answers.format === 'constrained';
   const plans = runPlans(config);
   const training = new RunsInFlight(plans.tasks, config.groups, env);
-  const runNumbers = [...Array(config.evaluation.runs).keys()];
-  const heldOutConfigs = runNumbers.map((number) => configOf(plans.heldOut, number));
+  const heldOutConfigs = Array.from({ length: config.evaluation.runs }, (_, i) => configOf(plans.heldOut, i));
   const playBaselines = () =>
     Promise.all(config.baselines.map((name) => playBaseline(name, heldOutConfigs, env)));
   let baselines: ReturnType<typeof playBaselines> | undefined;
@@ -57,20 +56,17 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
   const iterate: Iterate = async (sampler, runs, seeds) => {
     const prompts = runs.map((run) => run.prompt());
     const replies = await sampler.answer(
-      runs.flatMap(({ grammar }, i) =>
-        seeds[i]!.map((seed) => ({
-          messages: prompts[i]!,
-          seed,
-          grammar: constrained ? grammar : undefined,
-        })),
-      ),
+      runs.flatMap(({ grammar }, i) => {
+        const request = { messages: prompts[i]!, grammar: isConstrained ? grammar : undefined };
+        return seeds[i]!.map((seed) => ({ ...request, seed }));
+      }),
     );
     const answeredPrompts: AnsweredPrompt[] = [];
     let start = 0;
     for (const [i, run] of runs.entries()) {
       const runReplies = replies.slice(start, start + seeds[i]!.length);
       start += runReplies.length;
-      const group = await run.judge(runReplies, constrained);
+      const group = await run.judge(runReplies, isConstrained);
       answeredPrompts.push({
         prompt: prompts[i]!.map(({ content }) => content).join('\n\n'),
         replies: runReplies,
@@ -213,18 +209,13 @@ async function playHeldOut(
     for (let iteration = 0; iteration < longest; iteration++) {
       const indices = [...runs.keys()].filter((i) => iteration < configs[i]!.iterations);
       const seeds = deriveSeeds(seed, [iteration], configs.length);
-      const own = indices.map((i) => [seeds[i]!]);
-      const answeredPrompts = await iterate(
-        sampler,
-        indices.map((i) => runs[i]!),
-        own,
-      );
+      const ownSeeds = indices.map((i) => [seeds[i]!]);
+      const activeRuns = indices.map((i) => runs[i]!);
+      const answeredPrompts = await iterate(sampler, activeRuns, ownSeeds);
       for (const [k, i] of indices.entries()) answeredByRun[i]!.push(answeredPrompts[k]!);
     }
-    return runs.map(({ state }, i) => ({
-      best: bestEntry(state.entries)?.score,
-      answeredPrompts: answeredByRun[i]!,
-    }));
+    const bestScores = runs.map(({ state }) => bestEntry(state.entries)?.score);
+    return answeredByRun.map((answeredPrompts, i) => ({ best: bestScores[i], answeredPrompts }));
   } finally {
     for (const run of runs) await run.close();
   }

@@ -46,11 +46,8 @@ export interface PolicyContext {
 
 /** 1 / (tokens in the update), so that all tokens have equal weight. */
 export function tokenMean(update: readonly TokenSequence[]): (example: TokenSequence) => number {
-  const total = Math.max(
-    1,
-    update.reduce((sum, example) => sum + trainedLength(example), 0),
-  );
-  return () => 1 / total;
+  const total = update.reduce((sum, example) => sum + trainedLength(example), 0);
+  return () => 1 / Math.max(1, total);
 }
 
 /** 1 / (completions · tokens in this completion), so that all completions have equal weight. */

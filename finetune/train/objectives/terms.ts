@@ -73,9 +73,8 @@ export function policyLoss(
 ): { readonly loss: Value; readonly outputs: { readonly entropy: Value } } {
   const { mul, sub, neg, total } = arithmetic(tokens);
   const { maxImportance } = settings;
-  const corrected = penalize(
-    maxImportance === 0 ? gain : mul(gain, importanceWeights(tokens, old, maxImportance)),
-  );
+  const weightedGain = maxImportance === 0 ? gain : mul(gain, importanceWeights(tokens, old, maxImportance));
+  const corrected = penalize(weightedGain);
   const entropy = tokens.entropy();
   const loss = neg(total(mul(tokens.input('weights'), corrected)));
   const outputs = { entropy };

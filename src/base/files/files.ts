@@ -84,11 +84,8 @@ function writeDraft(path: string, content: string | Uint8Array | Iterable<Uint8A
 export function rejectDevice(path: string): void {
   const existing = statSync(path, { throwIfNoEntry: false });
   if (existing === undefined || existing.isFile() || existing.isDirectory()) return;
-  throw new UserError({
-    file: path,
-    message: 'is a device, pipe or socket, not a file',
-    hint: 'choose a file',
-  });
+  const message = 'is a device, pipe or socket, not a file';
+  throw new UserError({ file: path, message, hint: 'choose a file' });
 }
 
 /** Flushes a file, or the list of files in a directory, to disk. */
@@ -234,9 +231,8 @@ export function foldersMatching(pattern: string, from: string): readonly string[
 
 function innerFolders(folder: string): readonly string[] {
   try {
-    return readdirSync(folder, { withFileTypes: true }).flatMap((item) =>
-      item.isDirectory() ? [item.name] : [],
-    );
+    const items = readdirSync(folder, { withFileTypes: true });
+    return items.flatMap((item) => (item.isDirectory() ? [item.name] : []));
   } catch {
     // The folder was removed, isn't a folder, or is unreadable.
     return [];

@@ -144,11 +144,7 @@ export function* eachLine(path: string, symlinks: SymlinkMode = 'reject'): Gener
       const until = heldBytes + read;
       let from = 0;
       // The bytes kept from earlier reads contain no line break.
-      for (
-        let end = findLineBreak(buffer, heldBytes, until);
-        end >= 0;
-        end = findLineBreak(buffer, from, until)
-      ) {
+      for (let end = newlineIn(buffer, heldBytes, until); end >= 0; end = newlineIn(buffer, from, until)) {
         yield { bytes: buffer.subarray(from, end), start: start + from };
         from = end + 1;
       }
@@ -161,7 +157,7 @@ export function* eachLine(path: string, symlinks: SymlinkMode = 'reject'): Gener
   }
 }
 
-function findLineBreak(buffer: Buffer, from: number, until: number): number {
+function newlineIn(buffer: Buffer, from: number, until: number): number {
   const at = buffer.indexOf(10, from);
   return at < until ? at : -1;
 }

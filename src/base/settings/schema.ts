@@ -85,25 +85,20 @@ export function discriminatorOf(node: SchemaNode): string | undefined {
 
 /** The values of the discriminator that messages may show. */
 export function discriminatorValues(node: SchemaNode): readonly string[] {
-  const values = variantsOf(node).flatMap(
-    (variant) => variant.properties?.[discriminatorOf(node) ?? ''] ?? [],
-  );
+  const key = discriminatorOf(node) ?? '';
+  const values = variantsOf(node).flatMap(({ properties }) => properties?.[key] ?? []);
   return values.flatMap((value) => (value.writeOnly ? [] : (value.const ?? [])));
 }
 
 /** The alternative that fits `value` best, by its type, discriminator or keys. */
 export function variantFor(node: SchemaNode, value: unknown): SchemaNode | undefined {
-  const fittingVariants = variantsOf(node).filter((variant) => hasType(variant, value));
-  if (fittingVariants.length <= 1 || !isMapping(value)) return fittingVariants[0];
-  const discriminator = discriminatorOf(node);
-  if (discriminator !== undefined) {
-    return fittingVariants.find(
-      (variant) => variant.properties?.[discriminator]?.const === value[discriminator],
-    );
-  }
+  const variants = variantsOf(node).filter((variant) => hasType(variant, value));
+  if (variants.length <= 1 || !isMapping(value)) return variants[0];
+  const tag = discriminatorOf(node);
+  if (tag !== undefined) return variants.find(({ properties }) => properties?.[tag]?.const === value[tag]);
   const similarity = (variant: SchemaNode) =>
     Object.keys(value).reduce((sum, key) => sum + keySimilarity(key, keysOf(variant)), 0);
-  return fittingVariants.reduce((best, variant) => (similarity(variant) > similarity(best) ? variant : best));
+  return variants.reduce((best, variant) => (similarity(variant) > similarity(best) ? variant : best));
 }
 
 function keySimilarity(key: string, keys: readonly string[]): number {

@@ -52,9 +52,8 @@ export function overlay(
     valueAt(path, written) !== valueAt(path, overrideResult.content);
   const where: FieldLocator = (path, aim) => {
     const parentPath = path.slice(0, -1);
-    const isCreated = valueAt(parentPath, content) === undefined;
-    const override =
-      overrideOf(path, overrides) ?? (isCreated ? overrideOf(parentPath, overrides) : undefined);
+    const isNew = valueAt(parentPath, content) === undefined;
+    const override = overrideOf(path, overrides) ?? (isNew ? overrideOf(parentPath, overrides) : undefined);
     return override === undefined ? place(path, aim) : { file: override.name };
   };
   return {
@@ -118,13 +117,10 @@ export function withAbsolutePaths<T>(
       return folder === undefined ? written : requireShortNames(resolve(folder, written), place);
     }
     if (Array.isArray(item))
-      return item.map((inner, i) => walk(inner, declaredChild(node, String(i)), [...path, i]));
+      return item.map((part, i) => walk(part, declaredChild(node, String(i)), [...path, i]));
     if (!isMapping(item)) return item;
     return Object.fromEntries(
-      Object.entries(item).map(([key, inner]) => [
-        key,
-        walk(inner, declaredChild(node, key), [...path, key]),
-      ]),
+      Object.entries(item).map(([key, part]) => [key, walk(part, declaredChild(node, key), [...path, key])]),
     );
   };
   return walk(value, root, []) as T;

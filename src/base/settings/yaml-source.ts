@@ -66,21 +66,13 @@ export function parseSource(text: string, file: string, version: '1.1' | '1.2' =
   if (document.errors.some(({ code }) => code === 'RESOURCE_EXHAUSTION'))
     throw new UserError({ file, message: tooDeepMessage });
   if (errors.size > 0) {
-    const problems = [...errors.values()].toReversed();
-    throw new UserError(
-      limitProblems(
-        problems.map((error) => ({ ...locationOf(error.pos[0]), ...syntaxProblem(error, text) })),
-      ),
-    );
+    const toProblem = (error: YAMLError) => ({ ...locationOf(error.pos[0]), ...syntaxProblem(error, text) });
+    throw new UserError(limitProblems([...errors.values()].toReversed().map(toProblem)));
   }
   const content: unknown = withUserErrors(file, () => document.toJS());
   // A value that contains itself throws here.
-  if (
-    isDeeperThan(
-      withUserErrors(file, () => JSON.stringify(content ?? null)),
-      maxDepth,
-    )
-  )
+  const json = withUserErrors(file, () => JSON.stringify(content ?? null));
+  if (isDeeperThan(json, maxDepth))
     throw new UserError({ file, message: `is nested more than ${maxDepth} levels deep` });
   return { content, place: (path, aim) => locationOf(offsetOf(document, path, aim)) };
 }

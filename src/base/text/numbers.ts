@@ -56,17 +56,16 @@ export function distinctFormat(
 ): (value: number) => string {
   const sorted = [...new Set(values)].filter((value) => Number.isFinite(value)) as number[];
   sorted.sort((a, b) => a - b);
-  const digitsByValue = new Map<number, number>();
+  const digitsOf = new Map<number, number>();
   for (const [i, high] of sorted.entries()) {
     const low = sorted[i - 1];
     if (low === undefined || format(low) !== format(high)) continue;
     let digits = 3;
     while (digits <= maxDigits && format(low, digits) === format(high, digits)) digits++;
     if (digits > maxDigits) continue;
-    for (const value of [low, high])
-      digitsByValue.set(value, Math.max(digits, digitsByValue.get(value) ?? 0));
+    for (const value of [low, high]) digitsOf.set(value, Math.max(digits, digitsOf.get(value) ?? 0));
   }
-  return (value) => format(value, digitsByValue.get(value));
+  return (value) => format(value, digitsOf.get(value));
 }
 
 /** A share in [0, 1], formatted as a percentage: `62.5 %`. */

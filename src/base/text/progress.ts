@@ -115,10 +115,8 @@ class ProgressLines implements Progress {
     if (value < total && now - this.#lastUpdate < 1000 * lineSeconds) return;
     this.#lastUpdate = now;
     this.#lastLine = now;
-    const timeLeft = this.#left.text(now, total) ?? [];
-    this.say(
-      [`${label} ${formatAmount(value)}/${formatAmount(total)}`, ...figures, timeLeft].flat().join('  '),
-    );
+    const count = `${label} ${formatAmount(value)}/${formatAmount(total)}`;
+    this.say([count, ...figures, this.#left.text(now, total) ?? []].flat().join('  '));
   }
 
   pause(text: string, forMs: number) {

@@ -11,7 +11,7 @@ import {
   missingMark,
   type NumberFormat,
 } from './numbers.js';
-import type { IntervalAxis, MarkedText, TableCell, TableData } from './table-data.js';
+import type { IntervalAxis, MarkedText, TableData } from './table-data.js';
 import { fitTable, type TextTable } from './text-table.js';
 
 export interface Column<Row> {
@@ -88,10 +88,8 @@ export function terminalTable<Row>(
   columns: Columns<Row>,
   width = Number.POSITIVE_INFINITY,
 ): string {
-  return fitTable(
-    readableTable(columns, rows, (text) => text.replaceAll(/\p{Cc}/gu, ' ')),
-    width,
-  );
+  const table = readableTable(columns, rows, (text) => text.replaceAll(/\p{Cc}/gu, ' '));
+  return fitTable(table, width);
 }
 
 /** A table in GitHub's Markdown: https://github.github.com/gfm/#tables-extension- */
@@ -124,10 +122,8 @@ export function csvTable<Row>(rows: readonly Row[], columns: Columns<Row>): stri
   const header = named.flatMap(({ name, kind }) =>
     kind === 'estimate' ? [name, `${name}_low`, `${name}_high`] : [name],
   );
-  const lines = rows.map((row) =>
-    named.flatMap(({ kind, cell }) => csvCells(cell(row), kind === 'estimate')),
-  );
-  return [header, ...lines].map((line) => `${line.map(csvText).join(',')}\n`).join('');
+  const lineOf = (row: Row) => named.flatMap(({ kind, cell }) => csvCells(cell(row), kind === 'estimate'));
+  return [header, ...rows.map(lineOf)].map((line) => `${line.map(csvText).join(',')}\n`).join('');
 }
 
 /** A table for a page, which the app draws. It scrolls horizontally if it is wide, and vertically if `tall`. */
@@ -156,10 +152,7 @@ export function pageTable<Row>(
   return new Part('data-table', { ...data });
 }
 
-function pageCell<Row>(
-  { asText, format = formatNumber, kind, strong }: ShownColumn<Row>,
-  cell: Cell,
-): TableCell {
+function pageCell<Row>({ asText, format = formatNumber, kind, strong }: ShownColumn<Row>, cell: Cell) {
   if (typeof cell === 'object' && cell !== null && 'text' in cell) return { ...cell, strong };
   const text = cellText(cell, asText);
   return {
@@ -175,13 +168,10 @@ function pageCell<Row>(
 function shownColumns<Row>(columns: Columns<Row>, rows: readonly Row[]) {
   return columns
     .filter(({ title }) => title !== undefined)
-    .map((column) => ({
-      ...column,
-      asText: distinctFormat(
-        rows.map((row) => numberIn(column.cell(row))),
-        column.format ?? formatNumber,
-      ),
-    }));
+    .map((column) => {
+      const numbers = rows.map((row) => numberIn(column.cell(row)));
+      return { ...column, asText: distinctFormat(numbers, column.format ?? formatNumber) };
+    });
 }
 
 type ShownColumn<Row> = ReturnType<typeof shownColumns<Row>>[number];
@@ -217,7 +207,7 @@ function readableTable<Row>(
     rightAligned: shown.flatMap((column) =>
       isEstimate(column) ? [true, true] : [(column.kind ?? 'text') === 'number'],
     ),
-    mergedWithNext: shown.flatMap((column) => (isEstimate(column) ? [false, true] : [false])),
+    mergedWithPrevious: shown.flatMap((column) => (isEstimate(column) ? [false, true] : [false])),
     lines,
   };
 }

@@ -8,7 +8,7 @@ export interface TextTable {
   readonly titles: readonly string[];
   readonly rightAligned: readonly boolean[];
   /** Per column: true if it must stay next to the previous one, as an interval must. */
-  readonly mergedWithNext: readonly boolean[];
+  readonly mergedWithPrevious: readonly boolean[];
   readonly lines: readonly (readonly string[])[];
 }
 
@@ -22,15 +22,14 @@ const minWidth = 14;
  * continue below in further blocks, each starting with the first column, which identifies the row.
  */
 export function fitTable(table: TextTable, width: number): string {
-  const naturalWidths = table.titles.map((_, c) =>
-    maxWidth([table.titles[c]!, ...table.lines.map((line) => line[c]!)]),
-  );
+  const cellsOf = (c: number) => table.lines.map((line) => line[c]!);
+  const naturalWidths = table.titles.map((title, c) => maxWidth([title, ...cellsOf(c)]));
   const leastWidths = table.titles.map((title, c) => {
-    if (!table.rightAligned[c])
-      return Math.min(naturalWidths[c]!, Math.max(minWidth, maxWidth(title.split(' '))));
-    return maxWidth([...title.split(' '), ...table.lines.map((line) => line[c]!)]);
+    const words = title.split(' ');
+    if (table.rightAligned[c]) return maxWidth([...words, ...cellsOf(c)]);
+    return Math.min(naturalWidths[c]!, Math.max(minWidth, maxWidth(words)));
   });
-  const blocks = [...blocksOf(table.mergedWithNext, leastWidths, width)];
+  const blocks = [...blocksOf(table.mergedWithPrevious, leastWidths, width)];
   return blocks
     .map((block) => drawBlock(table, block, shrinkColumns(block, naturalWidths, leastWidths, width)))
     .join(blocks.length > 1 ? '\n\n' : '\n');

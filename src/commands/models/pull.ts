@@ -27,9 +27,8 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   try {
     const path = await pullModel(args.model, context.env, {
       signal: context.stop.finish,
-      onStart(bytes, files) {
-        if (files > 0)
-          progress.begin({ label: plural(files, 'file'), total: bytes, formatAmount: formatBytes });
+      onStart(total, files) {
+        if (files > 0) progress.begin({ label: plural(files, 'file'), total, formatAmount: formatBytes });
       },
       onBytes: (bytes) => progress.update(bytes),
     });

@@ -16,25 +16,16 @@ export const options = (y: Argv) =>
 
 type Output = readonly StopResult[];
 
-export async function execute(
-  args: Arguments<typeof options>,
-  { cwd, print }: CommandContext,
-): Promise<number> {
+export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
+  const { cwd, print } = context;
   const { stopRuns, stoppedText } = await import('../../runs/listing/stop.js');
   const { now, runs, runsDir, wait: seconds } = args;
-  if (!(seconds >= 0))
-    throw new UserError({
-      field: '--wait',
-      value: seconds,
-      message: 'must be a number of seconds, 0 or more',
-    });
+  const message = 'must be a number of seconds, 0 or more';
+  if (!(seconds >= 0)) throw new UserError({ field: '--wait', value: seconds, message });
   const stopped = await stopRuns(runs, { cwd, runsDir }, { now, seconds });
   const shown: Output = stopped.map((one) => ({ ...one, run: shownPath(one.run, cwd) }));
   const unit = now ? undefined : 'iteration or step';
-  print(
-    args.json
-      ? JSON.stringify(shown)
-      : shown.map((one) => `${one.run}  ${stoppedText(one, unit)}`).join('\n'),
-  );
+  const lines = shown.map((one) => `${one.run}  ${stoppedText(one, unit)}`);
+  print(args.json ? JSON.stringify(shown) : lines.join('\n'));
   return 0;
 }

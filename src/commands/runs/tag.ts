@@ -21,10 +21,8 @@ export const options = (y: Argv) =>
 /** The labels of each run. */
 type Output = readonly ({ readonly run: string } & Labels)[];
 
-export async function execute(
-  args: Arguments<typeof options>,
-  { cwd, print }: CommandContext,
-): Promise<number> {
+export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
+  const { cwd, print } = context;
   const { findPaths } = await import('../../runs/listing/names.js');
   const { changeLabels } = await import('../../runs/listing/labels.js');
   const given = args.tags ?? [];
@@ -36,12 +34,7 @@ export async function execute(
     }));
     labeled.push({ run: shownPath(path, cwd), ...changed });
   }
-  print(
-    args.json
-      ? JSON.stringify(labeled)
-      : labeled
-          .map(({ run, tags }) => `${run}  ${tags.length === 0 ? 'no tags' : tags.join(' ')}`)
-          .join('\n'),
-  );
+  const lines = labeled.map(({ run, tags }) => `${run}  ${tags.length === 0 ? 'no tags' : tags.join(' ')}`);
+  print(args.json ? JSON.stringify(labeled) : lines.join('\n'));
   return 0;
 }

@@ -64,9 +64,7 @@ export function binsOf(foreign: ForeignConfig, id: string) {
   const states = keyValue(foreign, 'states');
   const lists: readonly unknown[] = Array.isArray(states) && states.every(Array.isArray) ? states : [];
   // `states` contains a list for every dimension, or only for dimensions whose key is set.
-  const dividedDimensions = dimensions.filter(
-    ([key]) => key !== undefined && keyValue(foreign, key) !== undefined,
-  );
+  const dividedDimensions = dimensions.filter(([key]) => (key && keyValue(foreign, key)) !== undefined);
   const listedDimensions = lists.length === dimensions.length ? dimensions : dividedDimensions;
   const bins = dimensions.map((dimension) => {
     const [key, low, high] = dimension;
@@ -81,10 +79,8 @@ export function binsOf(foreign: ForeignConfig, id: string) {
       value: states,
       hint: 'list values for all dimensions in states, or remove states and continuous for a linear policy',
     });
-  return {
-    bins,
-    keys: dividedDimensions.length > 0 ? dividedDimensions.flatMap(([key]) => key ?? []) : ['states'],
-  };
+  const keys = dividedDimensions.flatMap(([key]) => key ?? []);
+  return { bins, keys: keys.length > 0 ? keys : ['states'] };
 }
 
 /**

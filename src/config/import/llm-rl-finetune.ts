@@ -85,13 +85,11 @@ function promptSetOf(template: string): 'numeric' | 'semantic' | undefined {
 
 /** Divides continuous observations and actions into the bins of a table. */
 function importTable(draft: ImportDraft, id: string): void {
-  const observationBins = binsOf(draft.foreign, id);
+  const binning = binsOf(draft.foreign, id);
   const reason = 'bins of equal width, numbered from 0; the original leaves one bin unused';
-  for (const key of observationBins?.keys ?? [])
-    carry(draft, key, { 'policy.discretize': observationBins!.bins }, reason);
-  const actionSetting = actionsOf(draft.foreign, id);
-  if (actionSetting !== undefined)
-    carry(draft, actionSetting.key, { 'policy.actions': actionSetting.actions });
+  for (const key of binning?.keys ?? []) carry(draft, key, { 'policy.discretize': binning!.bins }, reason);
+  const actionBins = actionsOf(draft.foreign, id);
+  if (actionBins !== undefined) carry(draft, actionBins.key, { 'policy.actions': actionBins.actions });
 }
 
 /** New templates show the last `max_traj_length` evaluations, older ones the last `max_traj_count` episodes. */

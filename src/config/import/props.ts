@@ -116,10 +116,7 @@ function importContext(draft: ImportDraft): void {
   // In Ollama, negative numbers mean no limit.
   const maxTokens = typeof asked === 'number' && asked > 0 ? asked : Math.min(4096, half ?? 4096);
   if (asked !== undefined) carry(draft, 'ollama_num_predict', { 'model.maxTokens': maxTokens });
-  const limits = {
-    'model.contextTokens': context,
-    'model.maxTokens': half && maxTokens,
-    'memory.tokens': half,
-  };
+  const outputLimit = half && maxTokens;
+  const limits = { 'model.contextTokens': context, 'model.maxTokens': outputLimit, 'memory.tokens': half };
   if (context !== undefined) carry(draft, 'ollama_num_ctx', limits, 'the history gets half of it');
 }

@@ -43,13 +43,7 @@ const mujocoFacts: Readonly<Record<string, (options: Options) => Facts>> = {
     ...stepFacts(options, 0.01, 5),
     ...travelFacts(options, 0.1),
     ...noiseFacts(options, 0.1),
-    ...jointIndices(options, [
-      'x',
-      'z',
-      'pitch',
-      ...legJoints('back', 'Shin'),
-      ...legJoints('front', 'Shin'),
-    ]),
+    ...jointFacts(options, ['x', 'z', 'pitch', ...legJoints('back', 'Shin'), ...legJoints('front', 'Shin')]),
   }),
   Hopper: (options) => ({
     ...stepFacts(options, 0.002, 4),
@@ -57,20 +51,20 @@ const mujocoFacts: Readonly<Record<string, (options: Options) => Facts>> = {
     ...healthFacts(options, [0.7, Number.POSITIVE_INFINITY], [-0.2, 0.2]),
     stateRange: rangeText('value', rangeOption(options, 'healthy_state_range', [-100, 100])),
     ...noiseFacts(options, 5e-3),
-    ...jointIndices(options, ['x', 'z', 'pitch', 'thigh', 'leg', 'foot']),
+    ...jointFacts(options, ['x', 'z', 'pitch', 'thigh', 'leg', 'foot']),
   }),
   Walker2d: (options) => ({
     ...stepFacts(options, 0.002, 4),
     ...travelFacts(options, 1e-3),
     ...healthFacts(options, [0.8, 2], [-1, 1]),
     ...noiseFacts(options, 5e-3),
-    ...jointIndices(options, ['x', 'z', 'pitch', ...legJoints('right', 'Leg'), ...legJoints('left', 'Leg')]),
+    ...jointFacts(options, ['x', 'z', 'pitch', ...legJoints('right', 'Leg'), ...legJoints('left', 'Leg')]),
   }),
   Swimmer: (options) => ({
     ...stepFacts(options, 0.01, 4),
     ...travelFacts(options, 1e-4),
     ...noiseFacts(options, 0.1),
-    ...jointIndices(options, ['x', 'y', 'heading', 'frontJoint', 'backJoint'], 2),
+    ...jointFacts(options, ['x', 'y', 'heading', 'frontJoint', 'backJoint'], 2),
   }),
   Reacher: (options) => ({
     ...stepFacts(options, 0.01, 2),
@@ -111,7 +105,7 @@ function healthFacts(options: Options, heights: Range, angles: Range): Facts {
 }
 
 /** Returns each joint's indices of position (negative if hidden) and velocity in the observation. */
-function jointIndices(options: Options, joints: readonly string[], hidden = 1): Facts {
+function jointFacts(options: Options, joints: readonly string[], hidden = 1): Facts {
   const placesShown = !option(options, 'exclude_current_positions_from_observation', true);
   const left = placesShown ? 0 : hidden;
   const indicesFrom = (first: number) => Object.fromEntries(joints.map((joint, i) => [joint, first + i]));

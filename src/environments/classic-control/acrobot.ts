@@ -42,14 +42,7 @@ export class Acrobot implements Task<number> {
     const w = Math.min(maxVelocity2, Math.max(-maxVelocity2, velocity2));
     this.#state = [a, b, v, w];
     const terminated = -cos(a) - cos(b + a) > 1;
-    const observation = [
-      fround(cos(a)),
-      fround(sin(a)),
-      fround(cos(b)),
-      fround(sin(b)),
-      fround(v),
-      fround(w),
-    ];
+    const observation = [cos(a), sin(a), cos(b), sin(b), v, w].map(fround);
     return { observation, reward: terminated ? 0 : -1, terminated };
   }
 

@@ -64,11 +64,8 @@ export class CartPole implements Task<number> {
     this.#angle = angle;
     this.#angularVelocity = angularVelocity + timeStep * angularAcceleration;
     const terminated = x < -positionLimit || x > positionLimit || angle < -angleLimit || angle > angleLimit;
-    return {
-      observation: this.#observe(),
-      reward: terminated ? this.#lastReward : this.#reward,
-      terminated,
-    };
+    const reward = terminated ? this.#lastReward : this.#reward;
+    return { observation: this.#observe(), reward, terminated };
   }
 
   frame(): Frame {

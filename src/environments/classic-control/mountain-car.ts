@@ -142,18 +142,15 @@ export class MountainCarContinuous implements Task<readonly number[]> {
     if (isLimited) velocity = velocity > 0 ? maxSpeed : -maxSpeed;
 
     const isPositionSingle = this.#isStateSingle && (isVelocitySingle || isLimited);
-    let position = roundIfSingle(
-      this.#position + roundIfSingle(velocity, isPositionSingle),
-      isPositionSingle,
-    );
-    if (position > roundIfSingle(rightEnd, isPositionSingle)) position = rightEnd;
-    if (position <= roundIfSingle(leftEnd, isPositionSingle)) {
+    const round = (value: number) => roundIfSingle(value, isPositionSingle);
+    let position = round(this.#position + round(velocity));
+    if (position > round(rightEnd)) position = rightEnd;
+    if (position <= round(leftEnd)) {
       position = leftEnd;
       if (velocity < 0) velocity = 0;
     }
     const goalVelocity = roundIfSingle(this.#goalVelocity, isVelocitySingle && !isLimited);
-    const terminated =
-      position >= roundIfSingle(continuousGoal, isPositionSingle) && velocity >= goalVelocity;
+    const terminated = position >= round(continuousGoal) && velocity >= goalVelocity;
 
     this.#position = fround(position);
     this.#velocity = fround(velocity);

@@ -109,17 +109,13 @@ function hopper(options: z.output<typeof hopperOptions>): Promise<Task> {
  */
 function walker2d(options: z.output<typeof walker2dOptions>): Promise<Task> {
   const { healthy_z_range: heights, healthy_angle_range: angles } = options;
+  const leftLegRoles = ['thigh', 'leg', 'foot'].map((part) => [`${part}_left_geom`, 'agent-detail'] as const);
   return locomotionTask('walker2d_v5', options, {
     hiddenCount: 1,
     velocityNoise: addUniform,
     velocityLimit: 10,
     healthy: ({ qpos }) => isWithin(heights, qpos[1]!) && isWithin(angles, qpos[2]!),
-    scene: {
-      ...sideView(3.4, 2),
-      roles: Object.fromEntries(
-        ['thigh', 'leg', 'foot'].map((part) => [`${part}_left_geom`, 'agent-detail']),
-      ),
-    },
+    scene: { ...sideView(3.4, 2), roles: Object.fromEntries(leftLegRoles) },
   });
 }
 
@@ -128,7 +124,7 @@ type LocomotionOptions = z.output<typeof halfCheetahOptions> & {
   readonly terminate_when_unhealthy?: boolean;
 };
 
-interface RobotSettings {
+interface Robot {
   /** Number of leading joints whose positions the observation omits by default. */
   readonly hiddenCount: number;
   readonly velocityNoise: typeof addUniform;
@@ -139,13 +135,9 @@ interface RobotSettings {
   readonly scene: Scene;
 }
 
-async function locomotionTask(
-  name: ModelName,
-  options: LocomotionOptions,
-  machine: RobotSettings,
-): Promise<Task> {
+async function locomotionTask(name: ModelName, options: LocomotionOptions, robot: Robot): Promise<Task> {
   const model = await loadModel(name);
-  const { hiddenCount, velocityNoise, velocityLimit = Number.POSITIVE_INFINITY, healthy, scene } = machine;
+  const { hiddenCount, velocityNoise, velocityLimit = Number.POSITIVE_INFINITY, healthy, scene } = robot;
   const { forward_reward_weight, ctrl_cost_weight, reset_noise_scale } = options;
   const { healthy_reward = 0, terminate_when_unhealthy = false } = options;
   const omittedCount = options.exclude_current_positions_from_observation ? hiddenCount : 0;

@@ -32,7 +32,7 @@ async function invertedPendulum(options: z.output<typeof invertedPendulumOptions
   });
 }
 
-const invertedDoublePendulumOptions = z.strictObject({
+const doublePendulumOptions = z.strictObject({
   frame_skip: z.int().min(1).default(5),
   healthy_reward: z.number().default(10),
   reset_noise_scale: z.number().min(0).default(0.1),
@@ -44,18 +44,12 @@ const invertedDoublePendulumOptions = z.strictObject({
  * all clipped to ±10. Reward for a tip at (x, y): (y > 1 ? healthy_reward : 0) − 0.01 x² − (y − 2)² − 0.001
  * ω₁² − 0.005 ω₂². The episode terminates once y ≤ 1.
  */
-async function invertedDoublePendulum(
-  options: z.output<typeof invertedDoublePendulumOptions>,
-): Promise<Task> {
+async function doublePendulum(options: z.output<typeof doublePendulumOptions>): Promise<Task> {
   const { frame_skip, healthy_reward, reset_noise_scale } = options;
+  const roles = { cpole: 'object', cpole2: 'object' } as const;
   return new MujocoTask(new Simulation(await loadModel('inverted_double_pendulum'), frame_skip), {
     observationLength: 9,
-    scene: {
-      seenFrom: 'the side',
-      size: [3.2, 1.9],
-      bottom: -0.4,
-      roles: { cpole: 'object', cpole2: 'object' },
-    },
+    scene: { seenFrom: 'the side', size: [3.2, 1.9], bottom: -0.4, roles },
     place({ qpos, qvel }, random) {
       addUniform(qpos, reset_noise_scale, random);
       addNormal(qvel, reset_noise_scale, random);
@@ -138,10 +132,5 @@ async function reacher(options: z.output<typeof reacherOptions>): Promise<Task> 
 export const pendulumEntries: readonly CatalogueEntry[] = [
   entry('Reacher-v5', { maxSteps: 50 }, reacherOptions, reacher),
   entry('InvertedPendulum-v5', { maxSteps: 1000 }, invertedPendulumOptions, invertedPendulum),
-  entry(
-    'InvertedDoublePendulum-v5',
-    { maxSteps: 1000 },
-    invertedDoublePendulumOptions,
-    invertedDoublePendulum,
-  ),
+  entry('InvertedDoublePendulum-v5', { maxSteps: 1000 }, doublePendulumOptions, doublePendulum),
 ];

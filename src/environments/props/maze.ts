@@ -198,10 +198,7 @@ export class MazeWalk implements Task<number> {
     this.#maze = maze;
     this.#cell = start;
     this.#stepReward = -0.1 / (width * height);
-    this.observationSpace = {
-      kind: 'tuple',
-      spaces: [width, height].map((n) => ({ kind: 'discrete', n })),
-    };
+    this.observationSpace = { kind: 'tuple', spaces: [width, height].map((n) => ({ kind: 'discrete', n })) };
   }
 
   reset(): Observation {

@@ -85,12 +85,8 @@ export class NavigationTrack implements Task<number> {
 
   reset(random: RandomGenerator): Observation {
     this.#random = random;
-    const start = random.choice(starts);
-    this.#pose = {
-      x: random.uniform(...start.x),
-      y: random.uniform(...start.y),
-      yaw: random.uniform(-PI, PI),
-    };
+    const { x, y } = random.choice(starts);
+    this.#pose = { x: random.uniform(...x), y: random.uniform(...y), yaw: random.uniform(-PI, PI) };
     return this.#measure();
   }
 

@@ -59,11 +59,8 @@ export class Pong implements Task<number> {
       this.#bounce(this.#agent);
       this.#hits++;
     } else if (returned) this.#bounce(this.#opponent);
-    return {
-      observation: this.#observe(),
-      reward: hit ? 1 : 0,
-      terminated: this.#x < 0 || this.#x > maxBallX,
-    };
+    const terminated = this.#x < 0 || this.#x > maxBallX;
+    return { observation: this.#observe(), reward: hit ? 1 : 0, terminated };
   }
 
   frame(): Frame {

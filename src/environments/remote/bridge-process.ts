@@ -93,10 +93,8 @@ export class BridgeProcess {
     return new Promise<void>((resolve) => {
       child.on('error', (error) => {
         const missing = 'code' in error && error.code === 'ENOENT';
-        this.#fail(
-          'died',
-          missing ? `${command} was not found` : `${command} can't be started: ${error.message}`,
-        );
+        const problem = missing ? 'was not found' : `can't be started: ${error.message}`;
+        this.#fail('died', `${command} ${problem}`);
         resolve();
       });
       child.on('exit', (code, signal) => {
@@ -105,10 +103,8 @@ export class BridgeProcess {
         const end = () => {
           // If SIGUSR1 killed a process that had no handler yet, report the timeout.
           if (this.#overdueRequest !== undefined) this.#fail('timeout', this.#overdueRequest);
-          this.#fail(
-            'died',
-            `its process ended (${signal === null ? `exit code ${code}` : `signal ${signal}`})`,
-          );
+          const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
+          this.#fail('died', `its process ended (${how})`);
           for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.destroy();
           resolve();
         };

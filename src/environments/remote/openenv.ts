@@ -79,11 +79,8 @@ function observationOf(
     if (typeof shown === 'string') return shown;
     throw invalid(`field ${name} of the observation isn't text; set environment.options.fields`);
   }
-  const observedNames = Object.keys(fields).filter((name) => !unobservedFields.has(name));
-  const parts = (chosen ?? observedNames.toSorted()).map((name) => ({
-    name,
-    numbers: numbersOf(fields[name]),
-  }));
+  const fieldNames = Object.keys(fields).filter((name) => !unobservedFields.has(name));
+  const parts = (chosen ?? fieldNames.toSorted()).map((name) => ({ name, numbers: numbersOf(fields[name]) }));
   const missing = chosen && parts.find(({ numbers }) => numbers === undefined);
   if (missing !== undefined) throw invalid(`field ${missing.name} of the observation isn't numeric`);
   const numbers = parts.flatMap((part) => part.numbers ?? []);

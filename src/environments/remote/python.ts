@@ -118,9 +118,8 @@ function parseReply<S extends z.ZodType>(id: string, schema: S, answer: unknown)
 const observationSchema = z.union([z.number(), z.array(z.number())]);
 const specReply = z.object({ observation: spaceSchema, action: spaceSchema, maxSteps: z.int().nullable() });
 const resetReply = z.object({ observations: z.array(observationSchema) });
-const stepReply = z.object({
-  steps: z.array(z.tuple([observationSchema, z.number(), z.boolean(), z.boolean()])),
-});
+const stepSchema = z.tuple([observationSchema, z.number(), z.boolean(), z.boolean()]);
+const stepReply = z.object({ steps: z.array(stepSchema) });
 
 /**
  * Opens a Gymnasium environment in child processes (`bridge.py`). Arrays are flattened in C order, and dictionaries

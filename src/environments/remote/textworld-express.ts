@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { UserError } from '../../base/errors.js';
 import type { Step, TextInfo } from '../environment.js';
-import { toSnakeCase } from '../options.js';
+import { stepLimitSchema, toSnakeCase } from '../options.js';
 import { folds } from '../text/text-game.js';
 import { type DescribeFailure, type PythonSettings, PythonWorkers } from './python.js';
 import type { EpisodeBatch, RemoteEnvironment } from './remote-environment.js';
@@ -31,10 +31,7 @@ const gameSchema = z.looseObject({
   game: z.enum(games),
   fold: z.enum(folds).default('train'),
   /** Step limit, as in the Python package; -1 for no limit. */
-  max_episode_steps: z.coerce
-    .number()
-    .pipe(z.union([z.literal(-1), z.int().min(1)]))
-    .default(100),
+  max_episode_steps: z.coerce.number().pipe(stepLimitSchema).default(100),
 });
 
 /**

@@ -119,12 +119,8 @@ async function play(
 ): Promise<Evaluation> {
   const { evaluation } = config;
   const count = chosen ?? evaluation.workers;
-  const environment = await openTask(
-    config.environment,
-    evaluation.reward,
-    env,
-    count === 'auto' ? 1 : count,
-  );
+  const processes = count === 'auto' ? 1 : count;
+  const environment = await openTask(config.environment, evaluation.reward, env, processes);
   const workers = workersFor({ ...config, evaluation: { ...evaluation, workers: count } });
   const setting = { environment, family, workers, maxSteps: evaluation.maxSteps, record: 'none' } as const;
   try {

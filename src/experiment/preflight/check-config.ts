@@ -29,8 +29,7 @@ export async function checkConfig(
   let loaded: LoadedConfig | undefined;
   try {
     loaded = loadConfig({ file, overrides, cwd });
-    if (offline && runsCode(loaded.config))
-      return [...notesOf(loaded), ...locateFindings(loaded, [codeWarning])];
+    if (offline && runsCode(loaded.config)) return [...notesOf(loaded), ...locate(loaded, [codeWarning])];
     const assembly = await assemble(loaded.config, env, undefined, { ask: offline ? undefined : stop.abort });
     try {
       const context = await contextOf(assembly.config.model, assembly.proposer.model, !offline, stop.abort);
@@ -43,15 +42,13 @@ export async function checkConfig(
       };
       const playFindings = offline ? [] : await playStep(assembly, stop.abort);
       const modelFindings = offline ? [] : await askModel(assembly, env, { signal: stop.finish, onRead });
-      const [failed, others] = [
-        errorsIn(modelFindings),
-        modelFindings.filter(({ level }) => level !== 'error'),
-      ];
+      const failed = errorsIn(modelFindings);
+      const others = modelFindings.filter(({ level }) => level !== 'error');
       // Failures come first, so that they aren't overlooked.
       return [
-        ...locateFindings(loaded, [...playFindings, ...failed]),
+        ...locate(loaded, [...playFindings, ...failed]),
         ...notesOf(loaded),
-        ...locateFindings(loaded, [...findings, ...others]),
+        ...locate(loaded, [...findings, ...others]),
       ];
     } finally {
       await closeEnvironment(assembly);
@@ -89,7 +86,7 @@ const codeWarning = warningFinding({
 const notesOf = (loaded: LoadedConfig | undefined): readonly Finding[] =>
   (loaded?.notes ?? []).map((note) => okFinding('config', note.trim()));
 
-function locateFindings(loaded: LoadedConfig, findings: readonly Finding[]): readonly Finding[] {
+function locate(loaded: LoadedConfig, findings: readonly Finding[]): readonly Finding[] {
   return findings.map((finding) =>
     finding.level === 'ok' ? finding : { ...finding, ...loaded.locate(new UserError(finding)).problems[0]! },
   );

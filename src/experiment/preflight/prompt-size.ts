@@ -62,9 +62,7 @@ export function promptSize(parts: PromptParts, context?: ModelContext): PromptSi
   const sample = entries[0]?.parameters ?? family.initial(createGenerator(config.seed));
   const replyTokens = (arePrograms ? programTokens : estimateTokens(encoding.text(sample))) + reasonTokens;
   const history = createHistory({ encoding, memory, trajectory: () => undefined });
-  const entryTokens = arePrograms
-    ? programTokens
-    : history.tokens({ ...placeholderEntry, parameters: sample });
+  const entryTokens = arePrograms ? programTokens : history.tokens({ ...emptyEntry, parameters: sample });
   const budget = memory.tokens;
   const most = selectedCount(memory);
   const shownCount = Math.min(most, entries.length);
@@ -91,7 +89,7 @@ export function promptSize(parts: PromptParts, context?: ModelContext): PromptSi
   };
 }
 
-const placeholderEntry = {
+const emptyEntry = {
   ...({ iteration: 0, group: 0, candidate: 0, source: 'warm-up', returns: [], lengths: [] } as const),
   score: -123.45,
 };
@@ -107,6 +105,6 @@ export function syntheticWarmUp({
   const drawn = randomPolicies(config, family, imported);
   return [...imported, ...drawn].map((parameters, candidate) => {
     const score = Number(random.uniform(-100, 100).toFixed(2));
-    return { ...placeholderEntry, candidate, parameters, returns: [score], lengths: [1], score };
+    return { ...emptyEntry, candidate, parameters, returns: [score], lengths: [1], score };
   });
 }

@@ -2,7 +2,7 @@
 import type { AnyNode, Program as Script } from 'acorn';
 import type { Space } from '../../environments/environment.js';
 import {
-  calledName,
+  callName,
   type FunctionNode,
   isFunction,
   namesIn,
@@ -31,7 +31,7 @@ export function actionNumbers(script: Script, act: FunctionNode, space: Space): 
   if (space.kind !== 'box') return traceNumbers(script, act, true);
   const numbers = traceNumbers(script, act, false);
   const limits = [...nodesIn(script)].flatMap((node) =>
-    node.type === 'CallExpression' && limiterName.test(calledName(node.callee) ?? '') ? node.arguments : [],
+    node.type === 'CallExpression' && limiterName.test(callName(node.callee) ?? '') ? node.arguments : [],
   );
   return new Set(limits.filter((node) => numbers.has(node)));
 }
@@ -81,7 +81,7 @@ function traceNumbers(script: Script, act: FunctionNode, withArithmetic: boolean
   }
 
   function callSources({ callee, arguments: given }: Extract<AnyNode, { type: 'CallExpression' }>): Nodes {
-    const name = calledName(callee) ?? '';
+    const name = callName(callee) ?? '';
     const passed = passingCalls.has(name) ? given : [];
     if (callee.type !== 'MemberExpression') return [callee, ...passed];
     return [
@@ -115,7 +115,7 @@ function traceNumbers(script: Script, act: FunctionNode, withArithmetic: boolean
       case 'AssignmentExpression':
         return isNamed(rootOf(node.left)) ? [node.right] : [];
       case 'CallExpression':
-        return fillingCalls.has(calledName(node.callee) ?? '') && isNamed(rootOf(node.callee))
+        return fillingCalls.has(callName(node.callee) ?? '') && isNamed(rootOf(node.callee))
           ? node.arguments
           : [];
       case 'FunctionDeclaration':
@@ -180,7 +180,7 @@ function partsOf(node: AnyNode): Nodes {
 export function contributingNumbers(node: AnyNode): readonly AnyNode[] {
   if (numberOf(node) !== undefined) return [node];
   const parts =
-    node.type === 'CallExpression' && passingCalls.has(calledName(node.callee) ?? '')
+    node.type === 'CallExpression' && passingCalls.has(callName(node.callee) ?? '')
       ? node.arguments
       : isFunction(node)
         ? []
@@ -189,7 +189,7 @@ export function contributingNumbers(node: AnyNode): readonly AnyNode[] {
 }
 
 const isCall = (node: AnyNode, name: string) =>
-  node.type === 'CallExpression' && calledName(node.callee) === name;
+  node.type === 'CallExpression' && callName(node.callee) === name;
 
 /** Returns the variable that an element or property belongs to. */
 const rootOf = (node: AnyNode): AnyNode => (node.type === 'MemberExpression' ? rootOf(node.object) : node);

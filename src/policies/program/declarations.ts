@@ -19,15 +19,13 @@ export function withDeclarations(source: string, components: readonly string[]):
   const known = new Set([...declaredNames(script), ...outside]);
   const names = new Set([...inside].flatMap(({ name }) => (known.has(name) ? [] : [name])));
   const [observation] = act.params;
-  const usedComponents =
-    observation?.type === 'Identifier' ? components.filter((name) => names.has(name)) : [];
+  const isNamed = observation?.type === 'Identifier';
+  const usedNames = isNamed ? components.filter((name) => names.has(name)) : [];
   const stateNames = [...assignedNames(act.body)].filter(
-    (name) => names.has(name) && !usedComponents.includes(name) && !(name in globalThis),
+    (name) => names.has(name) && !usedNames.includes(name) && !(name in globalThis),
   );
   const lines = [
-    ...(usedComponents.length > 0 && observation?.type === 'Identifier'
-      ? [`let { ${usedComponents.join(', ')} } = ${observation.name};`]
-      : []),
+    ...(isNamed && usedNames.length > 0 ? [`let { ${usedNames.join(', ')} } = ${observation.name};`] : []),
     ...(stateNames.length > 0 ? [`let ${stateNames.join(', ')};`] : []),
   ];
   const brace = act.body.start + 1;

@@ -131,9 +131,8 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
     episode.left = maxEpisodeWork;
     current = episode;
     [floats[0], floats[1]] = deriveSeeds(episode.seed, [randomStream], 2) as [number, number];
-    const isComplete =
-      unwrap(call(start), program.lineCount).consume((value) => context.getNumber(value)) === 1;
-    if (!isComplete) throw new ProgramFault({ reason: 'no function `act`' });
+    const hasAct = unwrap(call(start), program.lineCount).consume((value) => context.getNumber(value)) === 1;
+    if (!hasAct) throw new ProgramFault({ reason: 'no function `act`' });
   }
 
   /** Makes this the current episode. */

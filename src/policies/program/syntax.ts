@@ -122,7 +122,7 @@ export function canonicalText(node: AnyNode, blanks: ReadonlySet<AnyNode>): stri
 }
 
 /** Returns the name of a called function or method; undefined if it is computed or has none. */
-export function calledName(callee: AnyNode): string | undefined {
+export function callName(callee: AnyNode): string | undefined {
   if (callee.type === 'Identifier') return callee.name;
   if (callee.type !== 'MemberExpression' || callee.computed) return undefined;
   return callee.property.type === 'Identifier' ? callee.property.name : undefined;

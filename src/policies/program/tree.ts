@@ -6,7 +6,7 @@ import type { EnvironmentSpec, NumericSpace, Space } from '../../environments/en
 import { largest } from '../../statistics/descriptive.js';
 import { ProgramFault } from './program.js';
 import { parseProgram } from './source.js';
-import { calledName, isFunction, numberOf, syntaxTree, topLevelDeclaration } from './syntax.js';
+import { callName, isFunction, numberOf, syntaxTree, topLevelDeclaration } from './syntax.js';
 
 export const binaryOps = ['+', '-', '*', 'divide', 'min', 'max'] as const;
 export const unaryOps = ['abs', 'sin', 'cos', 'tanh'] as const;
@@ -186,10 +186,10 @@ function readTree(node: AnyNode | null | undefined, type: TreeType, constants: C
       return leaf('observation', 0);
     case 'MemberExpression':
       if (node.computed) return leaf('observation', numberOf(node.property));
-      return leaf('constant', constants.get(calledName(node) ?? ''));
+      return leaf('constant', constants.get(callName(node) ?? ''));
     case 'CallExpression': {
       const [first] = node.arguments;
-      const name = calledName(node.callee);
+      const name = callName(node.callee);
       if (name === 'floor')
         return leaf('quotient', first?.type === 'BinaryExpression' ? numberOf(first.right) : undefined);
       const op = [...binaryOps, ...unaryOps].find((one) => one === name);

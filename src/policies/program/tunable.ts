@@ -1,7 +1,7 @@
 /** Finds the numbers in a program that can't take other values. */
 import type { AnyNode } from 'acorn';
 import { contributingNumbers } from './action-flow.js';
-import { calledName, numberOf } from './syntax.js';
+import { callName, numberOf } from './syntax.js';
 
 /** Functions whose arguments must be integers or keys. */
 const integerArguments = new Set(
@@ -48,7 +48,7 @@ export function fixedParts(node: AnyNode): readonly (AnyNode | null | undefined)
       return node.expressions;
     case 'CallExpression':
     case 'NewExpression': {
-      const name = calledName(node.callee) ?? '';
+      const name = callName(node.callee) ?? '';
       if (integerArguments.has(name) || name.endsWith('Array'))
         return node.arguments.flatMap(contributingNumbers);
       if (name === 'pow') return node.arguments.slice(1).flatMap(contributingNumbers);

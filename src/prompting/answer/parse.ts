@@ -34,11 +34,11 @@ export function parseParameters(reply: string, spec: ParameterSpec, context: Par
   const writtenSets = sets.filter(({ values }) =>
     [...values.values()].some((one) => one.number !== undefined),
   );
-  const completeSets = writtenSets.filter(isComplete).map((set) => {
+  const choices = writtenSets.filter(isComplete).map((set) => {
     const result = validate(set, plain, spec, context);
     return { set, result, weight: weightOf(set, plain, sets) + (result.ok ? 10 : 0) };
   });
-  const chosen = completeSets
+  const chosen = choices
     .filter(({ result }) => result.ok || result.failure.kind !== 'repeated')
     .toSorted((a, b) => a.weight - b.weight)
     .at(-1);
@@ -47,12 +47,10 @@ export function parseParameters(reply: string, spec: ParameterSpec, context: Par
   const isTorn = isCut && chosen !== undefined && /^[\d.]*$/.test(plain.slice(chosen.set.end - 1));
   if (chosen && !isTorn) return chosen.result;
   const isUnfinished = isCut || /[[(][\s\d.,+-]{2,}$/.test(plain.slice(-4000));
-  if (isTorn || (isUnfinished && completeSets.length === 0)) return failWith({ kind: 'truncated' });
-  if (completeSets.length > 0) {
-    const vectors = new Set(
-      completeSets.map(({ set }) => indices.map((i) => set.values.get(i)!.number).join()),
-    );
-    return vectors.size === 1 ? completeSets[0]!.result : failWith({ kind: 'echo' });
+  if (isTorn || (isUnfinished && choices.length === 0)) return failWith({ kind: 'truncated' });
+  if (choices.length > 0) {
+    const vectors = new Set(choices.map(({ set }) => indices.map((i) => set.values.get(i)!.number).join()));
+    return vectors.size === 1 ? choices[0]!.result : failWith({ kind: 'echo' });
   }
   const partialSets = writtenSets.filter(({ isNamed, values }) => isNamed || values.size > spec.count / 2);
   const [attempt] = partialSets.sort((a, b) => +b.isNamed - +a.isNamed || b.values.size - a.values.size);

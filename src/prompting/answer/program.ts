@@ -12,16 +12,12 @@ import { failWith, type ParseContext, type ParseResult, repeatFailure } from './
  * Reads the program of a reply and adds it to the library: the last code block that defines `act`, otherwise the text
  * outside code blocks from the first definition to the last brace or, if it doesn't define `act`, the last code block.
  */
-export function readProgram(
-  reply: string,
-  programs: ProgramLibrary,
-  context: ParseContext = {},
-): ParseResult {
+export function readProgram(reply: string, library: ProgramLibrary, context: ParseContext = {}): ParseResult {
   const { text, hasUnclosedThinking } = answerText(reply);
   const { isClosed, source } = findSource(text, context.finishReason === 'length');
   const isCut = hasUnclosedThinking || (context.finishReason === 'length' && !isClosed);
   if (source === undefined) return failWith({ kind: isCut ? 'truncated' : 'missing' });
-  return addProgram(originalSource(reply, source), programs, context, isCut);
+  return addProgram(originalSource(reply, source), library, context, isCut);
 }
 
 /**
@@ -31,14 +27,14 @@ export function readProgram(
 export function readEdits(
   reply: string,
   parent: ParameterVector,
-  programs: ProgramLibrary,
+  library: ProgramLibrary,
   context: ParseContext = {},
 ): ParseResult {
   const { text } = answerText(reply);
-  if (!areEdits(text)) return readProgram(reply, programs, context);
+  if (!areEdits(text)) return readProgram(reply, library, context);
   const isCut = context.finishReason === 'length';
   try {
-    return addProgram(applyEdits(programs.program(parent).source, text, isCut), programs, context, isCut);
+    return addProgram(applyEdits(library.program(parent).source, text, isCut), library, context, isCut);
   } catch (error) {
     return failureResult(error, isCut);
   }
@@ -48,16 +44,16 @@ const areEdits = (text: string) => /^[ \t]*<{5}/m.test(text);
 
 function addProgram(
   written: string,
-  programs: ProgramLibrary,
+  library: ProgramLibrary,
   { seen }: ParseContext,
   isCut: boolean,
 ): ParseResult {
   try {
-    const source = programs.declared(written);
-    const value = programParameters(programs.parse(source));
+    const source = library.declared(written);
+    const value = programParameters(library.parse(source));
     const known = seen?.(value);
     if (known !== undefined) return failWith(repeatFailure(known));
-    return { ok: true, value: programs.add(source) };
+    return { ok: true, value: library.add(source) };
   } catch (error) {
     return failureResult(error, isCut);
   }
@@ -157,9 +153,8 @@ const stringsIn = (value: unknown): readonly string[] =>
 /** Finds the source, and whether its fence or brace is closed. A cut-off source doesn't replace an earlier one. */
 function findSource(reply: string, isCut: boolean): { source: string | undefined; isClosed: boolean } {
   // A tool call may be written as text.
-  const jsonTexts = stringsIn(jsonIn(reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1)));
-  const fromJson =
-    jsonTexts.findLast((one) => definesAct(one)) ?? jsonTexts.findLast((one) => actMention.test(one));
+  const texts = stringsIn(jsonIn(reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1)));
+  const fromJson = texts.findLast((one) => definesAct(one)) ?? texts.findLast((one) => actMention.test(one));
   if (fromJson !== undefined) return findSource(fromJson, isCut);
   // The closing fence may follow the last brace.
   const text = reply.replaceAll(/\}(?=(?:```|~~~)[ \t]*$)/gm, '}\n');

@@ -60,18 +60,16 @@ function outcomeText({ actions, rewards, terminated }: Episode, returnText: Scor
 }
 
 /** Maximum number of distinct values listed with their counts. */
-const maxCountedValues = 12;
+const maxListed = 12;
 
 /** Counts values that are integers or strings; for vectors, gives each component's minimum, mean and maximum. */
 function describeValues(name: string, values: readonly Value[], counted: string): readonly string[] {
   const first = values[0];
   if (first === undefined) return [];
   if (typeof first !== 'object') {
-    const frequencies = occurrences(values as readonly (number | string)[]);
-    const listed = frequencies
-      .slice(0, maxCountedValues)
-      .map(({ times, value }) => `${valueText(value)}: ${times}`);
-    const rest = frequencies.length - listed.length;
+    const counts = occurrences(values as readonly (number | string)[]);
+    const listed = counts.slice(0, maxListed).map(({ times, value }) => `${valueText(value)}: ${times}`);
+    const rest = counts.length - listed.length;
     return [`${name} (${counted}): ${listed.join(', ')}${rest > 0 ? `, and ${rest} more` : ''}`];
   }
   return first.map((_, i) => {

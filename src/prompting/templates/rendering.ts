@@ -40,7 +40,7 @@ export function loadTemplates(
   for (const [i, { samples }] of wanted.entries()) for (const sample of samples) renderers[i]!(sample);
   isCheck = false;
   const names = new Set<string>();
-  for (const template of templates) addPartials(names, template, partials);
+  for (const template of templates) addNames(names, template, partials);
   const included = [...partials].flatMap(([name, partial]) => (names.has(name) ? [partial] : []));
   const hash = createHash('sha256');
   for (const { source } of [...templates, ...included]) hash.update(`${source.length}:${source}`);
@@ -48,16 +48,12 @@ export function loadTemplates(
 }
 
 /** Adds the names of the partials that a template includes, directly or indirectly. */
-function addPartials(
-  names: Set<string>,
-  { source }: Template,
-  partials: ReadonlyMap<string, Template>,
-): void {
+function addNames(names: Set<string>, { source }: Template, partials: ReadonlyMap<string, Template>): void {
   for (const [, name = ''] of source.matchAll(/\{\{~?#?>\s*([\w/-]+)/g)) {
     const partial = partials.get(name);
     if (partial === undefined || names.has(name)) continue;
     names.add(name);
-    addPartials(names, partial, partials);
+    addNames(names, partial, partials);
   }
 }
 
@@ -98,13 +94,9 @@ function compile(
 
 function renderingError({ file, source }: Template, error: unknown, names: readonly string[]): UserError {
   const message = messageOf(error);
-  const [, parsed, excerpt = ''] = /^Parse error on line (\d+):\n(.*)/.exec(message) ?? [];
-  if (parsed !== undefined)
-    return new UserError({
-      file,
-      line: Number(parsed),
-      message: `invalid Handlebars syntax near “${excerpt}”`,
-    });
+  const [, line, code = ''] = /^Parse error on line (\d+):\n(.*)/.exec(message) ?? [];
+  if (line !== undefined)
+    return new UserError({ file, line: Number(line), message: `invalid Handlebars syntax near “${code}”` });
   const { column = 0, endColumn, lineNumber } = error as Readonly<Record<string, number | undefined>>;
   const path = source.split('\n')[(lineNumber ?? 0) - 1]?.slice(column, endColumn) ?? '';
   return new UserError({

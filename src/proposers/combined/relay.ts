@@ -35,13 +35,11 @@ function legAt(
   legs: readonly Leg[],
   { iteration, pastProposals, task }: ProposalRequest,
 ): { readonly leg: Leg; readonly since: number } {
-  const earlierTurns = [...(pastProposals?.memberTurns.values() ?? [])].filter(
-    (one) => one.iteration < iteration,
-  );
-  const names = new Set(earlierTurns.map(({ member }) => member));
+  const turns = [...(pastProposals?.memberTurns.values() ?? [])].filter((one) => one.iteration < iteration);
+  const names = new Set(turns.map(({ member }) => member));
   const latest = legs.findLastIndex(({ name }) => names.has(name));
   const [leg, next] = [legs[latest] ?? legs[0]!, legs[latest + 1]];
-  const own = earlierTurns.filter(({ member }) => member === leg.name);
+  const own = turns.filter(({ member }) => member === leg.name);
   const since = own.reduce((first, one) => Math.min(first, one.iteration), iteration);
   if (own.length === 0 || next === undefined) return { leg, since };
   const entries = entriesBefore(pastProposals?.entries ?? [], iteration);

@@ -62,13 +62,11 @@ export function tracksOf(moments: readonly (readonly SvgShape[])[]): readonly Tr
     const next: typeof tracks = [];
     let passed = 0;
     for (const shape of shapes) {
-      const position = tracks.findIndex(
-        (track, i) => i >= passed && looksSame(lastShapes.get(track)!, shape),
-      );
-      const track = tracks[position] ?? Array.from({ length: moment });
-      if (position >= 0) {
-        append(next, tracks.slice(passed, position));
-        passed = position + 1;
+      const index = tracks.findIndex((track, i) => i >= passed && looksSame(lastShapes.get(track)!, shape));
+      const track = tracks[index] ?? Array.from({ length: moment });
+      if (index >= 0) {
+        append(next, tracks.slice(passed, index));
+        passed = index + 1;
       }
       track[moment] = shape;
       lastShapes.set(track, shape);

@@ -43,8 +43,7 @@ export interface ListLine {
 export function listLines(folders: RunFolders) {
   const itemsByName = scanItems(rootsOf(folders));
   const items = [...itemsByName.values()].filter(({ item }) => !isHolder(item));
-  const startKey = ({ item, training }: LocatedItem) =>
-    `${training === undefined ? 0 : 1} ${item.started ?? ''}`;
+  const startKey = ({ item, training }: LocatedItem) => `${training ? 1 : 0} ${item.started ?? ''}`;
   const lines = groupBy(
     items
       .filter(({ summary, training }) => summary ?? training)

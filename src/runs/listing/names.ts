@@ -41,11 +41,8 @@ export function findItem(name: string, folders: RunFolders, kinds: readonly Matc
   if (result !== undefined) return findItem(dirname(result), folders, kinds);
   const [folder] = allMatches(name, folders, ({ kind }) => kind === 'folder');
   if (folder === undefined) throw missingError(name, folders);
-  throw ambiguousError(
-    name,
-    runsBelow(folder.path).map((path) => ({ kind: 'run', path })),
-    folders,
-  );
+  const runs = runsBelow(folder.path).map((path) => ({ kind: 'run', path }) as const);
+  throw ambiguousError(name, runs, folders);
 }
 
 /** True if a training run wrote its model, adapter or policy to this directory. */

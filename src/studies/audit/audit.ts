@@ -78,11 +78,7 @@ export async function audit(
   const worstReturn = Number.isFinite(range[0]) ? range[0] : smallest(evaluations.map(({ score }) => score));
   const failedNames = new Set<string>();
   /** Plays a policy in fresh episodes; a program that fails gets the worst return in all of them. */
-  const tryPlay = async (
-    at: string,
-    parameters: ParameterVector,
-    seeds: readonly number[],
-  ): Promise<PlayResult> => {
+  const tryPlay = async (at: string, parameters: ParameterVector, seeds: readonly number[]) => {
     try {
       return await playSeeds(setting, parameters, seeds, signal);
     } catch (error) {

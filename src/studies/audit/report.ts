@@ -81,15 +81,8 @@ const tablesOf = ({ improvements, reproduced, searches }: AuditResult) =>
   ].filter(({ count }) => count > 0);
 
 /** Summarises an audit in a few sentences. */
-function conclusionOf({
-  failed,
-  fresh,
-  improvements,
-  optimism,
-  recorded,
-  reproduced,
-  unknown,
-}: Audit): string {
+function conclusionOf(result: Audit): string {
+  const { failed, fresh, improvements, optimism, recorded, reproduced, unknown } = result;
   const { confirmed, recorded: bests } = improvements;
   return [
     ...(failed.length === 0

@@ -190,10 +190,7 @@ const valuesOf = (runs: readonly ComparedRun[], key: string): readonly string[] 
 ];
 
 /** Warns about differences between and within the groups of an environment that could mislead readers. */
-export function cautions(
-  { groups, named }: TaskGroups,
-  by: readonly string[] | undefined,
-): readonly string[] {
+export function cautions({ groups, named }: TaskGroups, by?: readonly string[]): readonly string[] {
   const keys = groups.flatMap(({ runs }) => runs.flatMap((run) => [...materialSettings(run).keys()]));
   return [
     ...listValues('budget in evaluations', groups, ({ runs }) => runs.map(({ budget }) => String(budget))),

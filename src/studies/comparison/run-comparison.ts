@@ -216,11 +216,7 @@ function figuresOf(
 function confirmedSummary(values: readonly number[], range: Interval): ConfirmedSummary | null {
   const summary = summarize(values, range);
   if (summary === undefined) return null;
-  return {
-    ...summary,
-    median: median(values),
-    medianInterval: percentileInterval95(values, 'median'),
-  };
+  return { ...summary, median: median(values), medianInterval: percentileInterval95(values, 'median') };
 }
 
 /** Averages the curve up to `horizon`; null for a run without evaluations. */

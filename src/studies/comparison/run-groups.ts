@@ -172,9 +172,7 @@ function namingKeys(groups: readonly Settings[]): readonly string[] {
 }
 
 function rank(key: string): number {
-  const found = keyPriority.findIndex(
-    (start) => key === start || (start.endsWith('.') && key.startsWith(start)),
-  );
+  const found = keyPriority.findIndex((one) => key === one || (one.endsWith('.') && key.startsWith(one)));
   return found < 0 ? keyPriority.length + (key === 'prompts.templates' ? 1 : 0) : found;
 }
 
@@ -198,9 +196,7 @@ function requireKeys(by: readonly string[], settings: readonly Settings[]): void
 }
 
 function canonicalText(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) =>
-    isMapping(inner)
-      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
+  return JSON.stringify(value, (_key, one: unknown) =>
+    isMapping(one) ? Object.fromEntries(Object.entries(one).toSorted(([a], [b]) => (a < b ? -1 : 1))) : one,
   );
 }

@@ -51,9 +51,7 @@ function differenceText(found: GroupDifference): string {
 }
 
 /** Summarises all differences in a few sentences; undefined if there are none. */
-export function conclusionOf(
-  tasks: readonly Pick<TaskComparison, 'name' | 'differences'>[],
-): string | undefined {
+export function conclude(tasks: readonly Pick<TaskComparison, 'name' | 'differences'>[]): string | undefined {
   const items = tasks.flatMap(({ name, differences }) => differences.map((found) => ({ task: name, found })));
   if (items.length < 2) return items[0] && differenceText(items[0].found);
   const countOf = (verdict: GroupDifference['verdict']) =>
@@ -105,11 +103,7 @@ export function verdictSentence(
   return `${verdictStarts[verdict]}: ${meanText} (95 % interval ${formatInterval(interval, formatSigned)}, p ${adjusted === null ? missingMark : pText(adjusted)}, ${count}).${noiseNote}${tip}`;
 }
 
-const verdictStarts = {
-  higher: 'Higher',
-  lower: 'Lower',
-  'no-evidence': 'No evidence of a difference',
-} as const;
+const verdictStarts = { higher: 'Higher', lower: 'Lower', 'no-evidence': 'No evidence of a difference' };
 
 export function pText(p: number): string {
   return p < 0.001 ? '< 0.001' : formatNumber(p, p < 0.1 ? 2 : 3);

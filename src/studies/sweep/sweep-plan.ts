@@ -38,12 +38,9 @@ export function loadPlannedSweep(
   withBaselines: boolean,
   cwd: string,
 ): Sweep {
-  const isOfSection = (text: string) => /^sweep[.=]/.test(text);
   const section = loadSweep({ file, overrides, cwd }) ?? sweepSchema.parse({});
-  const { fixedOverrides, keys, seeds } = parseSweep(
-    section,
-    overrides.filter((text) => !isOfSection(text)),
-  );
+  const outerOverrides = overrides.filter((text) => !/^sweep[.=]/.test(text));
+  const { fixedOverrides, keys, seeds } = parseSweep(section, outerOverrides);
   const notes = new Set<string>();
   let loadedFile = file;
   const baselines = new Map<string, SweepSetting>();

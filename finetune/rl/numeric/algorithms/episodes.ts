@@ -68,17 +68,8 @@ export async function playEpisodes(
     const { seed, actionSeed } = start;
     const random = actionSeed === undefined ? undefined : createGenerator(actionSeed);
     const raw = rowOf(environment.reset(seed), environment.observationSpace);
-    const columns = { actions: [], rewards: [] };
-    return [
-      {
-        environment,
-        index: nextIndex++,
-        random,
-        rawObservations: [raw],
-        observations: [rescale(raw)],
-        ...columns,
-      },
-    ];
+    const columns = { rawObservations: [raw], observations: [rescale(raw)], actions: [], rewards: [] };
+    return [{ environment, index: nextIndex++, random, ...columns }];
   };
   let running = environments.flatMap(begin);
   while (running.length > 0) {

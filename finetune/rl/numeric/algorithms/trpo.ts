@@ -42,11 +42,8 @@ export function fisherProduct(
 ): (v: Float64Array) => Promise<Float64Array> {
   return async (v) => {
     const change = await policy.change(theta, batch.observations, v);
-    return axpy(
-      await policy.backward(theta, batch.observations, policy.head.fisher(before, change)),
-      damping,
-      v,
-    );
+    const product = await policy.backward(theta, batch.observations, policy.head.fisher(before, change));
+    return axpy(product, damping, v);
   };
 }
 
@@ -81,9 +78,8 @@ function surrogateOf(
   after: Distributions,
 ): number {
   const logProbs = head.logProbabilities(after, actions);
-  return (
-    logProbs.reduce((sum, log, n) => sum + Math.exp(log - before[n]!) * advantages[n]!, 0) / logProbs.length
-  );
+  const sum = logProbs.reduce((total, log, n) => total + Math.exp(log - before[n]!) * advantages[n]!, 0);
+  return sum / logProbs.length;
 }
 
 export function policyGradient(

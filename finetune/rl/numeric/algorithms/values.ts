@@ -107,8 +107,6 @@ export async function valueLoss(
     sum += isClipped ? clippedError * clippedError : error * error;
     return isClipped && change !== value - oldValue ? 0 : error / predictions.length;
   });
-  return {
-    loss: sum / (2 * predictions.length),
-    gradient: await network.vectorJacobian(theta, observations, outputGradient),
-  };
+  const gradient = await network.vectorJacobian(theta, observations, outputGradient);
+  return { loss: sum / (2 * predictions.length), gradient };
 }

@@ -25,10 +25,7 @@ export const cookingOptions = z.strictObject({
   ingredients: z.int().min(1).max(5).default(3).describe('Number of ingredients in the recipe'),
   distractors: z.int().min(0).max(10).default(5).describe('Number of foods that are not in the recipe'),
   doors: z.boolean().default(true).describe('True to put doors between some of the rooms'),
-  fold: z
-    .enum(folds)
-    .default('train')
-    .describe('Set of games to draw from; no two sets share a recipe, or a house with its food'),
+  fold: z.enum(folds).default('train').describe('Set of games to draw from; no two sets share a recipe'),
 });
 
 type CookingOptions = z.output<typeof cookingOptions>;

@@ -66,10 +66,7 @@ export function loadGame(file: GameFile, dialect: Dialect): TextWorldGame {
 
 function propositionsOf({ win_events, fail_events }: FileQuest): FileProposition[] {
   return [...win_events, ...fail_events].flatMap(({ condition, actions }) =>
-    [condition, ...actions].flatMap(({ preconditions, postconditions }) => [
-      ...preconditions,
-      ...postconditions,
-    ]),
+    [condition, ...actions].flatMap((rule) => [...rule.preconditions, ...rule.postconditions]),
   );
 }
 
@@ -108,11 +105,8 @@ export class TextWorldPlay implements TextGame {
     this.#game = game;
     this.maxScore = game.maxScore;
     this.gold = game.walkthrough;
-    this.#finder = new ActionFinder(
-      logic,
-      vocabulary,
-      vocabulary.objects.map((_, i) => infos[i]?.name ?? ''),
-    );
+    const objectNames = vocabulary.objects.map((_, i) => infos[i]?.name ?? '');
+    this.#finder = new ActionFinder(logic, vocabulary, objectNames);
   }
 
   get admissible(): readonly string[] {

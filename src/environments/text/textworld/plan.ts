@@ -49,8 +49,7 @@ export class Plan {
   /** Removes parts of the plan that the facts make unnecessary. @returns true if anything was removed */
   #shorten(facts: FactSet, action: PlannedAction | undefined): boolean {
     // Neither the facts nor the plan has changed since the last check.
-    if (action && gainsOf(action).length + lossesOf(action).length === 0 && this.#tree.isOrdered)
-      return false;
+    if (action && !gainsOf(action).length && !lossesOf(action).length && this.#tree.isOrdered) return false;
     let shorter = shorterPlan(this.#tree.inOrder(), facts);
     const found = shorter !== undefined;
     while (shorter !== undefined) {

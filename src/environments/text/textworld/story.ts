@@ -161,10 +161,7 @@ class Story {
     try {
       run();
     } catch (error) {
-      throw new EnvironmentError(
-        'raised',
-        `${this.#name}: the story stopped with an error: ${String(error)}`,
-      );
+      throw new EnvironmentError('raised', `${this.#name}: the story stopped with an error: ${error}`);
     }
   }
 }

@@ -136,13 +136,9 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
     const { next, role } = match(state.matcherState, byte);
     if (state.isThinking) return role === 'close' ? afterThinking(next) : freeState(next, true);
     if (role === 'open') return freeState(next, true);
-    const continues = byte === opener.charCodeAt(state.matched);
-    const matched =
-      state.matched > 0 && continues
-        ? state.matched + 1
-        : state.isAnchored && byte === codeOf(opener)
-          ? 1
-          : 0;
+    const continues = state.matched > 0 && byte === opener.charCodeAt(state.matched);
+    const starts = state.isAnchored && byte === codeOf(opener);
+    const matched = continues ? state.matched + 1 : starts ? 1 : 0;
     if (matched === opener.length) return { kind: 'literal', index: 0, offset: matched };
     if (byte === opener.charCodeAt(opener.length - 1) && state.mention !== 'none') return undefined;
     return {

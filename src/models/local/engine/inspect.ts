@@ -105,13 +105,12 @@ function tensorProblems(config: DecoderConfig, weights: StoredTensors): Problem[
 
 export function summarizeWeights(weights: StoredTensors): NonNullable<ModelReport['weights']> {
   const tensors = [...weights.values()];
-  const countByDtype = new Map<string, number>();
-  for (const { dtype, shape } of tensors)
-    countByDtype.set(dtype, (countByDtype.get(dtype) ?? 0) + product(shape));
+  const counts = new Map<string, number>();
+  for (const { dtype, shape } of tensors) counts.set(dtype, (counts.get(dtype) ?? 0) + product(shape));
   return {
-    parameters: sum([...countByDtype.values()]),
+    parameters: sum([...counts.values()]),
     bytes: sum(tensors.map(({ length }) => length)),
-    dtypes: [...countByDtype].sort((a, b) => b[1] - a[1]).map(([dtype]) => dtype),
+    dtypes: [...counts].sort((a, b) => b[1] - a[1]).map(([dtype]) => dtype),
     files: new Set(tensors.map(({ file }) => file)).size,
   };
 }

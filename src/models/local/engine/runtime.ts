@@ -86,11 +86,7 @@ export async function openSession(
 }
 
 /** Takes the new entries from separate outputs, or splits one output that has all keys before all values. */
-function newEntries(
-  results: Readonly<Record<string, ort.Tensor>>,
-  layers: number,
-  tokens: number,
-): NewEntries {
+function newEntries(results: Record<string, ort.Tensor>, layers: number, tokens: number): NewEntries {
   const allEntries = results.entries;
   const part = (index: number): ort.Tensor => {
     if (allEntries === undefined) return results[`entries.${index}`]!;

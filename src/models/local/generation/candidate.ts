@@ -33,7 +33,7 @@ export class Candidate {
   readonly unreadIds: number[] = [];
   readonly #request: GenerationRequest;
   readonly #random: RandomGenerator;
-  readonly #occurredIds: Set<number>;
+  readonly #seenIds: Set<number>;
   readonly #stream: TextStream;
   readonly #constraint: ConstraintState | undefined;
   readonly #sampledLogProbabilities: number[] = [];
@@ -45,7 +45,7 @@ export class Candidate {
   constructor(seed: number, request: GenerationRequest, bytes: TokenBytes) {
     this.#request = request;
     this.#random = createGenerator(seed);
-    this.#occurredIds = new Set(request.prompt);
+    this.#seenIds = new Set(request.prompt);
     this.#stream = new TextStream(bytes);
     this.#constraint = request.constraint?.start();
     this.#mask = this.#nextMask();
@@ -59,23 +59,15 @@ export class Candidate {
   /** Chooses the next token from its logits, which it modifies, and adds any forced tokens after it. */
   take(logits: Float32Array): void {
     const { sampledLogProbabilities, sampling } = this.#request;
-    const rawLogits =
-      sampledLogProbabilities && !isUnfiltered(sampling, this.#mask) ? logits.slice() : undefined;
-    const { id, logProbability: drawn } = sampleToken(
-      logits,
-      sampling,
-      this.#random,
-      this.#occurredIds,
-      this.#mask,
-    );
+    const mask = this.#mask;
+    const rawLogits = sampledLogProbabilities && !isUnfiltered(sampling, mask) ? logits.slice() : undefined;
+    const { id, logProbability: drawn } = sampleToken(logits, sampling, this.#random, this.#seenIds, mask);
     if (sampledLogProbabilities) {
       // For greedy choices, log-probabilities are at temperature 1.
       const temperature = sampling.temperature || 1;
-      const allowed = this.#mask?.kind === 'only' ? this.#mask.ids : undefined;
+      const allowed = mask?.kind === 'only' ? mask.ids : undefined;
       const tempered = temperature === 1 ? rawLogits : rawLogits?.map((logit) => logit / temperature);
-      this.#sampledLogProbabilities.push(
-        tempered === undefined ? drawn : logProbability(tempered, id, allowed),
-      );
+      this.#sampledLogProbabilities.push(tempered ? logProbability(tempered, id, allowed) : drawn);
       this.#allowedIds.push(allowed === undefined ? null : [...allowed]);
     }
     this.#add(id);
@@ -107,7 +99,7 @@ export class Candidate {
   #add(id: number): void {
     this.ids.push(id);
     this.unreadIds.push(id);
-    this.#occurredIds.add(id);
+    this.#seenIds.add(id);
     if (this.#request.eosTokens.has(id)) {
       this.#end('stop');
       return;

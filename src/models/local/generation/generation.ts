@@ -194,10 +194,8 @@ export class TextGenerator {
     const jointCache = this.#jointCache;
     try {
       jointCache.reset(0);
-      jointCache.join!(
-        await Promise.all(requests.map(({ cachedPrompt }) => cachedPrompt.cache.entries(0))),
-        1,
-      );
+      const entries = await Promise.all(requests.map(({ cachedPrompt }) => cachedPrompt.cache.entries(0)));
+      jointCache.join!(entries, 1);
       const [{ request }] = requests as [StartedRequest, ...StartedRequest[]];
       const positions = [...jointCache.lengths];
       const unreadCounts = requests.map(unreadTokens);

@@ -30,15 +30,10 @@ export function modelWithoutShapes(graph: OnnxGraph, input: string): Uint8Array 
     node('ReduceMax', ['hidden.shape'], 'hidden.size'),
     node('Add', ['hidden.size', 'hidden.most'], 'hidden.end'),
   ];
-  const initializers = [
-    ...graph.initializers,
-    integer('hidden.start', 0),
-    integer('hidden.most', maxDimensions),
-  ];
-  return writeOnnxModel(
-    { ...graph, initializers, nodes: [...endNodes, ...slices.values(), ...nodes] },
-    false,
-  );
+  const bounds = [integer('hidden.start', 0), integer('hidden.most', maxDimensions)];
+  const initializers = [...graph.initializers, ...bounds];
+  const allNodes = [...endNodes, ...slices.values(), ...nodes];
+  return writeOnnxModel({ ...graph, initializers, nodes: allNodes }, false);
 }
 
 const node = (op: string, inputs: readonly string[], output: string): OnnxNode => ({

@@ -76,13 +76,8 @@ export function packedParameters(
   };
   const multiply = (x: Value, matrix: PackedMatrix): Value => {
     const { rows, columns, bits, block, codes, scales, offsets } = matrix;
-    const attributes = {
-      K: columns,
-      N: rows,
-      bits,
-      block_size: block,
-      ...(!g.shaders && { accuracy_level: 4 }),
-    };
+    const accuracy = !g.shaders && { accuracy_level: 4 };
+    const attributes = { K: columns, N: rows, bits, block_size: block, ...accuracy };
     const inputs = [x, g.stored(codes), g.stored(scales)];
     const product = g.split('MatMulNBits', inputs, 1, attributes, 'com.microsoft')[0]!;
     if (offsets === undefined) return product;
@@ -197,10 +192,7 @@ function nibbles(g: GraphBuilder, bytes: Value, blocks: number, block: number): 
   const four = g.bytes([4]);
   const shift = (value: Value, direction: string) => g.op('BitShift', [value, four], { direction });
   const halves = [shift(shift(bytes, 'LEFT'), 'RIGHT'), shift(bytes, 'RIGHT')];
-  const pairs = g.op(
-    'Concat',
-    halves.map((half) => g.op('Unsqueeze', [half, g.integers([-1])])),
-    { axis: -1 },
-  );
+  const columns = halves.map((half) => g.op('Unsqueeze', [half, g.integers([-1])]));
+  const pairs = g.op('Concat', columns, { axis: -1 });
   return g.op('Reshape', [pairs, g.integers([-1, blocks, block])]);
 }

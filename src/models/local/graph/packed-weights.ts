@@ -46,10 +46,7 @@ export function roundWeights(
 }
 
 export function packBlocks(model: string, matrices: readonly StoredTensor[]): PackedWeights {
-  return {
-    ...pack(model, 'blocks', matrices, ({ dtype }) => blockType(dtype)!.packing!),
-    format: undefined,
-  };
+  return { ...pack(model, 'blocks', matrices, ({ dtype }) => blockType(dtype)!.packing!), format: undefined };
 }
 
 export const isPacked = ({ dtype }: StoredTensor): boolean => blockType(dtype)?.packing !== undefined;

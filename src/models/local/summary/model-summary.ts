@@ -40,16 +40,12 @@ export function modelSummary(
       message: 'the chat template rejects system messages, but every prompt of an experiment has one',
       hint: 'write a chat_template.jinja that puts the system message before the first user message, if the model was trained with such prompts',
     });
+  const weights = report.config && attempt(() => openWeights(directory), []);
   const generation = report.config && attempt(() => readGenerationDefaults(directory), problems);
   return {
     ...report,
     problems,
-    ...(report.config && {
-      memory: memoryRequirements(
-        report.config,
-        attempt(() => openWeights(directory), []),
-      ),
-    }),
+    ...(report.config && { memory: memoryRequirements(report.config, weights) }),
     ...(generation && { generation, sampling: defaultSampling({ path: reference, format: 'text' }) }),
   };
 }

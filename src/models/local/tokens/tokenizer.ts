@@ -109,12 +109,10 @@ function openEncoder(directory: string, template?: ChatTemplate) {
   const contents = json.added_tokens.map((token) => token.content);
   const written = template === undefined ? [] : writtenTokens(contents, template);
   const controlTexts = new Set([...special.map((token) => token.content), ...written]);
-  const own = json.added_tokens.filter((token) => !token.special && controlTexts.has(token.content));
+  const own = json.added_tokens.filter((token) => !token.special).map((token) => token.content);
   const control = controlTokens(
     [...controlTexts],
-    own
-      .map((token) => token.content)
-      .filter((one) => template?.searchedTexts.some((text) => text.includes(one))),
+    own.filter((one) => controlTexts.has(one) && template?.searchedTexts.some((text) => text.includes(one))),
     contents.filter((content) => !controlTexts.has(content)),
   );
   const tokenizer = markedTokenizer(json, control, file);

@@ -220,12 +220,8 @@ function sectionOf(
   );
   if (!hasSections) return { given: parameters!, field: 'rope_parameters' };
   const field = `rope_parameters.${layerType}`;
-  rejectUnknownKeys(
-    parameters!,
-    { readKeys: ['full_attention', 'sliding_attention'] },
-    file,
-    'rope_parameters',
-  );
+  const readKeys = ['full_attention', 'sliding_attention'];
+  rejectUnknownKeys(parameters!, { readKeys }, file, 'rope_parameters');
   const own = z.record(z.string(), z.unknown()).safeParse(parameters![layerType]);
   if (own.success) return { given: own.data, field };
   throw new UserError({ file, field, message: `is missing, but some layers have the type ${layerType}` });

@@ -26,14 +26,8 @@ export function DataTable({ columns, isTall, rows }: TableData) {
     );
   const classOf = (c: number) =>
     ({ text: undefined, bar: 'bar-cell', number: 'number', estimate: 'number' })[columns[c]!.kind];
-  const plots = columns.map(
-    ({ drawn }, c) =>
-      drawn &&
-      intervalAxis(
-        drawn,
-        rows.flatMap((row) => row[c] ?? []),
-      ),
-  );
+  const cellsIn = (c: number) => rows.flatMap((row) => row[c] ?? []);
+  const plots = columns.map(({ drawn }, c) => drawn && intervalAxis(drawn, cellsIn(c)));
   return html`<div class=${isTall ? 'scroll tall' : 'scroll'} tabindex="0"><table class=${stacks ? 'stack' : undefined}>
 <thead><tr>${columns.map(({ spoken, title }, c) => {
     const text = title || html`<span class="repeated">${spoken}</span>`;

@@ -24,10 +24,8 @@ export function parameterHeatMap(data: RunData, labels: TaskLabels): Content {
   if (columns === 0 || spec.count === 0) return html`<p class="empty">No evaluations.</p>`;
   const names = rowNames(spec, data.policy, labels);
   const warmup = entries.filter((entry) => entry.source !== 'proposal').length;
-  const asText = distinctFormat(
-    entries.map(({ score }) => score),
-    formatScore,
-  );
+  const scores = entries.map(({ score }) => score);
+  const asText = distinctFormat(scores, formatScore);
   const numberByEntry = new Map(allEntries.map((entry, i) => [entry, i + 1]));
   const choices = spec.choices && spec.choices.length <= maxCategories ? spec.choices : undefined;
   const scale = largest(entries.map(({ parameters }) => largest([0, ...parameters.map(Math.abs)])));

@@ -77,10 +77,8 @@ export function learningCurve(
   const points = thinOut(allPoints, maxStretches, extremes)
     .toSorted((a, b) => xOf(a) - xOf(b))
     .filter((point, i, sorted) => i === sorted.length - 1 || xOf(point) !== xOf(sorted[i + 1]!));
-  const asText = distinctFormat(
-    entries.map(({ score }) => score),
-    formatScore,
-  );
+  const scores = entries.map(({ score }) => score);
+  const asText = distinctFormat(scores, formatScore);
   const hasCandidates = entries.some(({ candidate, iteration }) => iteration > 0 && candidate > 0);
   const noteOf = ({ best: highest, candidate, iteration, member, returns, score }: Point) => {
     const name =
@@ -90,6 +88,7 @@ export function learningCurve(
     const range = returns.length > 1 ? `, ${returnRange(returns)}` : '';
     return `${name}: ${asText(score)}${range}; best so far ${asText(highest)}`;
   };
+  const bests = points.map((point) => point.best);
   const { episodes } = config.evaluation;
   const hasWarmup = warmup > 0;
   const { target } = config;
@@ -107,11 +106,8 @@ export function learningCurve(
         outliers: 'low',
         color: '--accent',
         width: 2,
-        values: points.map(({ best: highest }) => highest),
-        ...(noise && {
-          low: points.map(({ best: highest }) => highest - noise.floor),
-          high: points.map(({ best: highest }) => highest),
-        }),
+        values: bests,
+        ...(noise && { low: bests.map((score) => score - noise.floor), high: bests }),
       },
     ],
     marks: [
