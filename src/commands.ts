@@ -209,7 +209,7 @@ export function findCommand([first = '', second]: readonly string[]) {
   return { path, command: commandByPath.get(path) };
 }
 
-/** True if the command's signature has overrides. `check` isn't included: it accepts them among its configs. */
+/** True if the command accepts overrides, either after a config or, like `check`, among its configs. */
 export const takesOverrides = ([signature]: ListedCommand) => /\[overrides|[<[]configs/.test(signature);
 
 /** The path of the most similar command, e.g. `finetune train` for `trian`. */

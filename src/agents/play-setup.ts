@@ -40,7 +40,7 @@ export interface PlaySetup {
 /**
  * @param env environment variables, for keys and server addresses
  * @param own model that replaces the config's
- * @throws UserError if a part can't be created, or the parts don't fit together
+ * @throws UserError if a part can't be created, or parts don't fit together; EnvironmentError if a reset fails
  */
 export async function setUpPlay(
   config: PlayConfig,

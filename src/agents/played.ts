@@ -1,4 +1,4 @@
-/** Finds and shows the agent runs that a command line names. */
+/** Recognises agent runs, and formats their results and games for `show`. */
 import type { CommandContext } from '../base/context.js';
 import { UserError, unlessRejected } from '../base/errors.js';
 import { formatReturn, plural } from '../base/text/numbers.js';

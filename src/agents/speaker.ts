@@ -1,4 +1,4 @@
-/** The source of an agent's replies: a model from any provider, a sampler that keeps token ids, or an expert. */
+/** The source of an agent's replies: a model, a sampler that keeps token ids, or a player such as the expert. */
 import { answerText } from '../models/answer-text.js';
 import type { ChatMessage } from '../models/language-model.js';
 import type { Choice } from './reading.js';

@@ -89,7 +89,7 @@ export interface EnvironmentTexts {
 
 /** The part of an environment that policies and prompts need. */
 export interface EnvironmentSpec {
-  /** E.g. `CartPole-v1`; `module:<name>` for a user's module. */
+  /** E.g. `CartPole-v1`; `module:<name>` for a user's module, `custom:<name>` for a user's object. */
   readonly id: string;
   readonly observationSpace: Space;
   readonly actionSpace: Space;

@@ -17,7 +17,7 @@ import type { Experiment } from './parts.js';
 import { comparedSeeds } from './repeats.js';
 
 /**
- * Measures and reports the noise floor.
+ * Measures the noise floor, and reports it unless it is unknown: it is then infinite.
  * @returns the best policies that act differently, best first, at most `count`, and the noise floor
  * @throws like `evaluate`
  */

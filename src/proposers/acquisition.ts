@@ -50,7 +50,7 @@ const redrawProbability = 0.3;
 /** Number of points kept for refinement, and number of neighbours sampled per point and round. */
 const [kept, neighbors] = [10, 40];
 
-/** Returns the unseen sample with the highest worth; a random point if all samples have been seen. */
+/** Returns the unseen sample with the highest acquisition value; a random point if all have been seen. */
 export function maximize(landscape: Landscape, random: RandomGenerator): ParameterVector {
   const { best, grid, spec } = landscape;
   const drawAnywhere = () => drawPoint(grid, spec.count, random);

@@ -273,7 +273,7 @@ export class Ledger implements CallUsage {
     return [own, { limits: shared.limits, used: usageOf([this, ...shared.others()]), name: sweepLimit }];
   }
 
-  /** Returns the first limit on calls that this additional usage would exceed, if any. */
+  /** Returns the first limit on calls, tokens or cost that this additional usage would exceed, if any. */
   #exceededBy(more: UsageAmounts): LimitName | undefined {
     for (const { limits, name, used } of this.#budgets) {
       const key = callKeys.find((one) => used[one] + more[one] > (limits[one] ?? Number.POSITIVE_INFINITY));

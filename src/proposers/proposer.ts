@@ -74,7 +74,7 @@ export interface ProposalRequest {
   ) => CallRecord | undefined;
   /** Receives each new call once its outcome is known. */
   readonly onCall: (call: CallRecord) => void;
-  /** True if the model's server was ever reached. Default: true. */
+  /** True if this process has already reached the model's server. Default: true. */
   readonly isReached?: boolean;
   /** If nothing is accepted, stops once this many replies are rejected. Default: unlimited. */
   readonly maxRejected?: number;

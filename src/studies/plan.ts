@@ -134,7 +134,7 @@ export function openPlan(
 
 /**
  * Like `openPlan`, but for one of several processes that run parts of the plan at the same time.
- * @throws UserError while a process executes the whole plan
+ * @throws UserError while a process executes the whole plan, or if the directory contains another plan
  */
 export function openPart({ directory, record }: PlanStore): void {
   makeDirectory(directory);

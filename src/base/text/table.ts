@@ -1,6 +1,6 @@
 /**
  * Tables as data: columns define the cells of each row, and a table can be rendered for the terminal, CSV,
- * Markdown and pages.
+ * Markdown, LaTeX and pages.
  */
 import { Part } from './content.js';
 import {

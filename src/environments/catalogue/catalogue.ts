@@ -116,7 +116,7 @@ export const textWorldPrefix = 'textworld:';
 
 /**
  * Finds the environment for an id or alias: a catalogue entry (possibly in place of another version), a TextWorld game,
- * or a random maze of any size; undefined if there is none.
+ * or a random maze of another size; undefined if there is none.
  */
 export function findEntry(written: string): CatalogueEntry | undefined {
   const known = [...catalogue, ...textCatalogue].find(

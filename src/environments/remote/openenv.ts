@@ -26,8 +26,8 @@ const optionsSchema = z.strictObject({
   /** `{n}` for a discrete action, `{low, high}` for a vector, `{text: true}` for text. */
   action: z.union([discrete, boxSchema, text]),
   /**
-   * Observation fields that form the vector, in order (default: all numeric fields, sorted by name), or the field with
-   * the text (default: `text`).
+   * Observation fields that form the vector, in order (default: the numeric fields that aren't in `unobservedFields`,
+   * sorted by name), or the field with the text (default: `text`).
    */
   fields: z.array(z.string().min(1)).min(1).optional(),
   /** Data sent with a step: `$action` is the action, `$action[0]` its first number. */

@@ -168,7 +168,7 @@ function hiddenHistoryFinding(
   );
 }
 
-/** Reports the size of the first prompt, and prompts or replies that are too long. */
+/** Reports the sizes of the first and the last prompt, and prompts or replies that are too long. */
 function lengthFindings(
   { config, family }: Assembly,
   { replyTokens, first, last }: PromptSize,

@@ -120,7 +120,7 @@ const announcement =
   /\b(?:final|new param\w*|new propos\w*)\b[^.!?]*$|\banswer(?: is)?\s*(?:[:=]\s*)?["'_([{$]*$/i;
 const lineEnd = /^["'\s)\]}.,;|$]*(?:$|#|\/\/|\(|-{1,2} |\u2014|["'][\w ]+["']\s*:)/m;
 
-/** 3 after a word such as `final`; otherwise, 2 if it opens the reply, 1 if on its own lines, less 1 before a score. */
+/** 3 after a word such as `final`; alone on its lines, 2 at the reply's start, else 1; before a score, 1 less; or 0. */
 function weightOf(set: NumberSet, plain: string, sets: readonly NumberSet[]): number {
   const lead = plain.slice(Math.max(0, set.start - 160), set.start);
   const tail = plain.slice(set.end, set.end + 160);

@@ -76,7 +76,7 @@ function hasEnded(
   if (until === undefined) return false;
   const scores = entries.map(({ score }) => score);
   const floor = floorOf(entries, paired);
-  // By chance, the best of 20 equal policies beats their median by this much as often as one of two beats the other.
+  // By chance, the best of 20 equal policies exceeds their median by the floor as often as two equal ones differ by it.
   if (until === 'signal') return floor !== undefined && largest(scores) - median(scores) > floor;
   const gained = largest(scores) - largest(scores.slice(0, -patience));
   return evaluationCount >= patience && scores.length > patience && gained <= (floor ?? 0);

@@ -17,7 +17,7 @@ import { type AuditResult, repeatSearches } from './searches.js';
 import { type AuditSource, readSources, type SourceRequest } from './source.js';
 
 interface AuditRequest extends SourceRequest {
-  /** Number of fresh episodes per policy. */
+  /** Number of fresh episodes per policy to choose the best; ten times as many measure them. */
   readonly episodes: number;
   /** Root seed of the fresh episodes and of the searches. */
   readonly seed: number;

@@ -23,7 +23,7 @@ export interface SettingFigures extends Omit<SweepSetting, 'config'> {
   readonly usage: UsageTotals;
 }
 
-/** Sorts settings by their number of complete seeds, then by their mean confirmed return, both descending. */
+/** Sorts settings by their number of seeds with a known return, then by the mean return, both descending. */
 export function rankSettings(settings: readonly SettingFigures[]): readonly SettingFigures[] {
   const count = ({ confirmed }: SettingFigures) => confirmed?.count ?? 0;
   const meanReturn = ({ confirmed }: SettingFigures) => confirmed?.mean ?? Number.NEGATIVE_INFINITY;
