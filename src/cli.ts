@@ -148,6 +148,7 @@ function endNow(): void {
 const red = (text: string) => styleText('red', text, { stream: process.stderr });
 
 function report(error: unknown): number {
+  if (abortController.signal.aborted && error === abortController.signal.reason) return exitCodes.interrupted;
   if (error instanceof UserError || error instanceof EnvironmentError) {
     for (const problem of problemsOf(error)) context.note(`${red('error')} ${formatProblem(problem)}`);
   } else if (error instanceof Error && 'syscall' in error && 'code' in error) {

@@ -62,6 +62,8 @@ export async function execute(
     const findings =
       (await other(config, context)) ?? (await checkConfig(config, args.offline, context, progress));
     progress.close();
+    // What didn't answer was interrupted, so nothing is known about it.
+    if (context.stop.finish.aborted) return exitCodes.interrupted;
     results.push({ config: file, findings });
     if (!args.json) context.print(`${results.length > 1 ? '\n' : ''}${file}\n${describeFindings(findings)}`);
   }

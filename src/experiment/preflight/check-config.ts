@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { CommandContext } from '../../base/context.js';
 import { EnvironmentError } from '../../base/environment-error.js';
 import { UserError } from '../../base/errors.js';
@@ -40,7 +41,7 @@ export async function checkConfig(
         begun = true;
         progress?.update(value);
       };
-      const playFindings = offline ? [] : await playStep(assembly, stop.abort);
+      const playFindings = offline ? [] : await playTwice(assembly, stop.abort);
       const modelFindings = offline ? [] : await askModel(assembly, env, { signal: stop.finish, onRead });
       const failed = errorsIn(modelFindings);
       const others = modelFindings.filter(({ level }) => level !== 'error');
@@ -61,11 +62,13 @@ export async function checkConfig(
   }
 }
 
-/** Plays one step with a random policy, because an environment with sound spaces can still fail. */
-async function playStep(assembly: Assembly, abort: AbortSignal): Promise<readonly Finding[]> {
-  const setting = { ...assembly, maxSteps: 1, record: 'none' } as const;
+/** Plays the start of an episode twice with a random policy: an environment with sound spaces can fail, or ignore seeds. */
+async function playTwice(assembly: Assembly, abort: AbortSignal): Promise<readonly Finding[]> {
+  const setting = { ...assembly, maxSteps: 100, record: 'all' } as const;
   try {
-    await evaluate(setting, assembly.family.initial(createGenerator(0)), [0], abort);
+    const { episodes } = await evaluate(setting, assembly.family.initial(createGenerator(0)), [0, 0], abort);
+    const [first, second] = episodes.map((one) => ({ ...one, episode: 0 }));
+    if (!isDeepStrictEqual(first, second)) return [differentEpisodes];
   } catch (error) {
     if (error instanceof EnvironmentError)
       return [{ level: 'error', field: 'environment', message: error.message }];
@@ -73,6 +76,12 @@ async function playStep(assembly: Assembly, abort: AbortSignal): Promise<readonl
   }
   return [];
 }
+
+const differentEpisodes = warningFinding({
+  field: 'environment',
+  message: 'two episodes with the same seed and the same actions differ, so runs cannot be repeated',
+  hint: 'draw random numbers from what `reset` receives (its seed or generator), never from Math.random()',
+});
 
 const runsCode = (config: Config) => isRemoteId(config.environment.id) || modulesOf(config).length > 0;
 

@@ -41,7 +41,7 @@ it("an old Node, a folder that isn't writable and a wrong Python are errors with
   expect(disk!.level).toBe(process.getuid?.() === 0 ? 'ok' : 'error');
 });
 
-it('check --offline runs no code that a config names; otherwise it plays a step, and reports its failure', async () => {
+it('check --offline runs no code that a config names; otherwise it plays twice, and reports failures', async () => {
   const cwd = temporaryDirectory();
   const config = join(cwd, 'my.yaml');
   writeFileSync(
@@ -59,4 +59,35 @@ it('check --offline runs no code that a config names; otherwise it plays a step,
   expect(existsSync(join(cwd, 'ran'))).toBe(false);
   expect(await execute({ ...args, configs: [config], offline: false }, context)).toBe(2);
   expect(printed.join('\n')).toMatch(/environment.*step/);
+});
+
+it.each([
+  ['Math.random()', /0 errors, 1 warning/],
+  ['random.random()', /0 errors, 0 warnings/],
+])('check plays an episode twice, and warns if the two differ: rewards of %s', async (reward, summary) => {
+  const cwd = temporaryDirectory();
+  writeFileSync(
+    join(cwd, 'own.mjs'),
+    `const space = { kind: 'discrete', n: 2 };
+    let random;
+    const reset = (_seed, own) => { random = own; return 0; };
+    const step = () => ({ observation: 0, reward: ${reward}, terminated: false });
+    export default { create: () => ({ observationSpace: space, actionSpace: space, maxSteps: 9, reset, step }) };`,
+  );
+  const { context, printed } = recordingContext(cwd);
+  const overrides = ['environment=./own.mjs', 'evaluation.episodes=4'];
+  writeFileSync(join(cwd, 'my.yaml'), 'model: { provider: random }\nenvironment: ./own.mjs\n');
+  await execute({ ...args, configs: [join(cwd, 'my.yaml'), ...overrides], offline: false }, context);
+  expect(printed.join('\n')).toMatch(summary);
+});
+
+it('check reports nothing about a config if it is interrupted', async () => {
+  const cwd = temporaryDirectory();
+  const [stopped, config] = [AbortSignal.abort(), join(cwd, 'my.yaml')];
+  writeFileSync(config, 'environment: CartPole-v1\nmodel: { provider: random }\n');
+  const { context, printed } = recordingContext(cwd, { stop: { finish: stopped, abort: stopped } });
+  await expect(execute({ ...args, configs: [config], offline: false }, context)).rejects.toBe(stopped.reason);
+  const finished = recordingContext(cwd, { stop: { finish: stopped, abort: new AbortController().signal } });
+  expect(await execute({ ...args, configs: [config], offline: false }, finished.context)).toBe(130);
+  expect([...printed, ...finished.printed]).toEqual([]);
 });

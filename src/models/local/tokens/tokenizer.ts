@@ -178,7 +178,7 @@ function runLimited<T>(file: string, work: () => T): T {
     throw new UserError({
       file,
       message: `${error.message} to tokenize text with this file's patterns`,
-      hint: 'use the tokenizer that was published with these weights',
+      hint: 'repeat the command if the machine was very busy; otherwise use the tokenizer published with these weights',
     });
   }
 }
