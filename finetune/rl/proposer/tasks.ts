@@ -41,7 +41,7 @@ export function configOf(plan: TaskPlan, number: number): Config {
   return configOfTask(plan, taskIndex, deriveSeeds(seed, [number, streams.seed], 1)[0]!);
 }
 
-/** Keys of an experiment's config, or paths in it, that the training of a proposer sets itself. */
+/** Keys of an experiment's config, or paths in it, that the training of a proposer sets itself or doesn't use. */
 const reservedKeys = [
   'seed',
   'model',
