@@ -28,7 +28,7 @@ export interface ImprovementFigures extends OptimizerFigures {
   readonly largestMismatch: number;
   /** KL divergence from the reference; missing without a reference. */
   readonly kl?: number;
-  /** Fraction of the returns' variance explained by the value head before the update; missing if one is missing. */
+  /** Fraction of the returns' variance that the value head explained before; missing without a head or variance. */
   readonly explainedVariance?: number;
   /** Fraction of tokens with a clipped ratio in the last step. */
   readonly clipShare: number;
@@ -151,7 +151,7 @@ export type TrainingEvent =
       readonly bestReturn?: number;
       readonly returns?: readonly number[];
     }
-  /** `episodes`: training episodes. `returns`: of final episodes with new seeds; for proposers, scores of held-out runs. */
+  /** `episodes`: of training. `returns`: of final episodes with new seeds; for proposers, scores of held-out runs. */
   | {
       readonly kind: 'final';
       readonly step: number;
