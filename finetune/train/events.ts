@@ -125,7 +125,7 @@ export type TrainingEvent =
       readonly totalSteps: number;
       /** Tokens of all steps, plus a third of the tokens of all validations, which need no backward pass. */
       readonly work?: number;
-      /** Number of trained parameters. */
+      /** Number of trained parameters; for a numeric policy, with its value function and normalization. */
       readonly parameters: number;
       /** Estimated memory of the sessions and the largest step; supervised training only. */
       readonly sessionBytes?: number;

@@ -25,7 +25,7 @@ export interface TaskPlan {
   readonly seed: number;
   readonly experiment: ConfigLayer;
   readonly tasks: z.output<typeof tasksSchema>;
-  /** Directory of the model that answers. */
+  /** Path of the model that answers. */
   readonly model: string;
 }
 
