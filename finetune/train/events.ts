@@ -28,7 +28,7 @@ export interface ImprovementFigures extends OptimizerFigures {
   readonly largestMismatch: number;
   /** KL divergence from the reference; missing without a reference. */
   readonly kl?: number;
-  /** Fraction of the returns' variance that the value head explained before; missing without a head or variance. */
+  /** Share of the returns' variance explained by the value head before the update; missing without head or variance. */
   readonly explainedVariance?: number;
   /** Fraction of tokens with a clipped ratio in the last step. */
   readonly clipShare: number;
