@@ -22,7 +22,7 @@ interface RecipeOptions extends DemonstrationOptions {
   readonly recipe: Recipe;
   /** Maximum candidates per iteration to imitate, best first (`improvement`). Default: all above the best so far. */
   readonly winners?: number | undefined;
-  /** Seed for drawing held-out runs. */
+  /** Seed for drawing held-out runs or games. */
   readonly seed: number;
 }
 

@@ -76,7 +76,7 @@ export async function readPlay(
   };
 }
 
-/** Makes one example per step, with the reply as the completion. Skips replies without a valid action. */
+/** Makes one example per turn, with the reply as the completion. Skips replies without a valid action. */
 export function demonstrations(play: PlayedGames, options: DemonstrationOptions): readonly Imitation[] {
   return play.games.flatMap((game) => imitationsOf(play, game, options));
 }

@@ -17,7 +17,7 @@ interface EvaluationRef {
 export interface Lineage extends EvaluationRef {
   readonly run: string;
   readonly environment: string;
-  /** The language model or baseline that made the proposal. */
+  /** The run's language model or baseline; for a demonstration, the player. */
   readonly model: string;
   readonly recipe: Recipe;
   /** SHA-256 of the prompt's messages. */

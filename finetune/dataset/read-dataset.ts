@@ -19,7 +19,7 @@ export interface Conversation {
   readonly promptOrigin?: { readonly model: string; readonly promptTokens: number };
 }
 
-/** Returns the template's end-of-reply token, or else the model's end token. @throws UserError if neither exists */
+/** Returns the tokenizer's end token, or else the model's. @throws UserError if neither exists */
 export function replyEndId(directory: string, config: DecoderConfig, tokenizer: ChatTokenizer): number {
   const end = tokenizer.eosTokens[0] ?? readGenerationDefaults(directory).eosTokens[0] ?? config.eosTokens[0];
   if (end === undefined)

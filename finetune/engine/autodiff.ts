@@ -10,7 +10,7 @@ interface GradientHints {
   readonly constants?: readonly Value[];
   /** Values that are cheap to compute; the backward pass recomputes them, so they aren't kept. */
   readonly cheapValues?: ReadonlySet<Value>;
-  /** Maps a gather's indices to their inverse, which gathers the gradients back. A repeated row gets one gradient. */
+  /** Maps a gather's indices to their inverse, which gathers the gradients back: for a repeated row, only one. */
   readonly inverses?: ReadonlyMap<Value, Value>;
 }
 

@@ -21,7 +21,7 @@ export interface TrainingState {
   readonly moments: readonly Moments[];
   /** Completed steps of the training loop. */
   step: number;
-  /** Completed steps of the optimizer; in reinforcement learning, one or more per step of the loop. */
+  /** Completed steps of the optimizer; in reinforcement learning, one or more per step of the loop (TRPO: none). */
   optimizerSteps: number;
   /** The step after which the weights were last evaluated; 0 before the first evaluation. */
   evaluated: number;

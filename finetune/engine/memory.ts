@@ -9,7 +9,7 @@ import type { buildTrainingGraph } from './training-graph.js';
 type Graph = ReturnType<typeof buildTrainingGraph>;
 
 /**
- * Estimates the bytes of the sessions and of the activations in their largest parts, without the trained parameters.
+ * Estimates the bytes of the sessions, and of the activations for the largest batches, without the trained parameters.
  * The factors were measured with SmolLM2 and Qwen2.5 0.5B in 4 bits, on a CPU, with parts of 100 to 1,500 tokens.
  * @param validation undefined if there is none. Otherwise, two more sessions evaluate and sample
  */

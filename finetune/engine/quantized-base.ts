@@ -6,7 +6,7 @@ import type { Value } from '../../src/models/local/graph/graph.js';
 import { type AddConstant, lateConstants, type Rule, type RuleContext, sumOfParts } from './gradient-rule.js';
 import { intAttribute } from './shapes.js';
 
-/** Inputs: x [N, K], codes [out, K/block, block·bits/8], scales [out, K/block]. Output: [N, out]. */
+/** Inputs: x [N, K], codes [out, ⌈K/block⌉, block·bits/8], scales [out, ⌈K/block⌉]. Output: [N, out]. */
 export const quantizedProductRule: Rule = (context) => {
   const { g, node, outputs, needsGradient } = context;
   if (!needsGradient(0)) return [undefined];

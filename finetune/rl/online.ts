@@ -23,7 +23,7 @@ import type { LearningSettings } from './learning/settings.js';
 
 /** Settings for agents and proposers, in a common form. */
 export type OnlineSettings = LearningSettings & {
-  /** Starting states per update; `groupSize` is the number of episodes from each. */
+  /** Starting states or, for proposers, runs in flight per update; `groupSize` is the number of episodes for each. */
   readonly groups: number;
   readonly groupSize: number;
   readonly reward: RewardSettings;
@@ -62,7 +62,7 @@ export interface OnlineOutcome {
   readonly best: Pick<EvaluationResult, 'step' | 'meanReward'> | undefined;
   /** The last evaluation; undefined if there was none in this session. */
   readonly last: EvaluationResult | undefined;
-  /** Result in fresh episodes, which weren't used to choose the parameters; undefined if interrupted. */
+  /** Result with new seeds (for proposers, new samples in the same held-out runs); undefined if interrupted. */
   readonly confirmed: { readonly meanReward: number; readonly episodes: number } | undefined;
 }
 

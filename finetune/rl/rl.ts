@@ -29,7 +29,7 @@ export async function rl(args: TrainingArguments, context: CommandContext): Prom
       about: { ...lineageOf(config.method), model: config.model, config, dataset: datasetOf(config, 0) },
       checks: policyChecks(config.objective.kind !== 'ppo'),
       figures: ({ policyReturn, reward = Number.NaN }) => [
-        // The mean of ranks never changes, and gains depend on earlier policies; the policies' return shows progress.
+        // Mean ranks hardly change, and improvements depend on earlier policies; the policies' return shows progress.
         `return ${formatNumber(words.relative && policyReturn !== undefined ? policyReturn : reward, 3)}`,
       ],
       line: (metric) => lineOf(metric, words),

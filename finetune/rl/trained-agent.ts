@@ -127,7 +127,7 @@ export class TrainedAgent<A extends Action = Action> {
         choices: undefined,
         game: this.#episodes,
         turn,
-        // `GenerateOptions` requires seeds below 2³¹.
+        // Seeds are below 2³¹, as in runs (see `GenerateOptions`).
         seed: deriveSeeds(seed, [sampleStream, this.#episodes, turn], 1)[0]! >>> 1,
       },
     ]);

@@ -28,7 +28,7 @@ export interface ImprovementFigures extends OptimizerFigures {
   readonly largestMismatch: number;
   /** KL divergence from the reference; missing without a reference. */
   readonly kl?: number;
-  /** Fraction of the returns' variance that the value head explained before the update; missing without either. */
+  /** Share of the returns' variance explained by the value head before the update; missing without head or variance. */
   readonly explainedVariance?: number;
   /** Fraction of tokens with a clipped ratio in the last step. */
   readonly clipShare: number;
@@ -125,7 +125,7 @@ export type TrainingEvent =
       readonly totalSteps: number;
       /** Tokens of all steps, plus a third of the tokens of all validations, which need no backward pass. */
       readonly work?: number;
-      /** Number of trained parameters. */
+      /** Number of trained parameters; for a numeric policy, with its value function and normalization. */
       readonly parameters: number;
       /** Estimated memory of the sessions and the largest step; supervised training only. */
       readonly sessionBytes?: number;
@@ -142,7 +142,7 @@ export type TrainingEvent =
   | StepEvent
   | ({ readonly kind: 'validation'; readonly best: boolean; readonly work?: number } & StepLoss)
   | ({ readonly kind: 'evaluation'; readonly episodes: number; readonly best: boolean } & EvaluationResult)
-  /** A baseline search with the budget of the training run; `returns` come from the final episodes. */
+  /** A baseline search with the budget of training or, for proposers, of evaluation. `returns`: of final episodes. */
   | {
       readonly kind: 'baseline';
       readonly step: number;
@@ -151,7 +151,7 @@ export type TrainingEvent =
       readonly bestReturn?: number;
       readonly returns?: readonly number[];
     }
-  /** `episodes`: training episodes. `returns`: returns of the final episodes, whose seeds weren't used before. */
+  /** `episodes`: of training. `returns`: of final episodes with new seeds; for proposers, scores of held-out runs. */
   | {
       readonly kind: 'final';
       readonly step: number;

@@ -35,7 +35,7 @@ export interface TrainingHooks {
   onSamples?(step: number, samples: readonly Sample[]): void;
   /** Receives the directory of a result that exists before the last evaluation. */
   onResult?(result: string): void;
-  /** Checked after every step; if true, the run writes a checkpoint and ends. */
+  /** Checked after each step, in the last validation and between baselines; if true, the run ends with a checkpoint. */
   stop?(): boolean;
   /** Abandons a supervised step or evaluation before it changes anything; the run writes a checkpoint and ends. */
   readonly abort?: AbortSignal | undefined;

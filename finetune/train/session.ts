@@ -40,7 +40,7 @@ export interface TrainingArguments {
   readonly open?: boolean | undefined;
   /** If true, takes no further steps; the result comes from the checkpoint. */
   readonly finish?: boolean | undefined;
-  /** If true, reports what would be trained, and writes nothing. */
+  /** If true, reports what would be trained, and writes nothing to the output. */
   readonly dryRun?: boolean | undefined;
   readonly json: boolean;
 }

@@ -257,7 +257,7 @@ const changeableKeys = new Set(
 export const fixedSettings = (config: object): object =>
   Object.fromEntries(Object.entries(config).filter(([key]) => !changeableKeys.has(key)));
 
-/** Config file, overrides such as `epochs=1`, working directory, and a function that prints notes on ignored fields. */
+/** Config file, overrides such as `epochs=1`, working directory, and a function that prints notes on removed fields. */
 export type ConfigArgs = readonly [
   file: string,
   overrides?: readonly string[],

@@ -150,7 +150,7 @@ function figuresOf(
 
 type NamedValues = readonly (readonly [name: string, value: number])[];
 
-/** Shares, changes and longest streak of actions or, for vectors, the size, sign and changes of each component. */
+/** Shares, changes and longest streak of actions or, for a box, the size, sign and changes of each component. */
 function actionFigures(
   actions: readonly Action[],
   space: Space,
@@ -189,7 +189,7 @@ function actionFigures(
   });
 }
 
-/** States visited and revisited or, for vectors, the magnitude and sign of each component. */
+/** States visited and revisited or, for a box, the magnitude and sign of each component. */
 function observationFigures(observations: readonly Observation[], space: Space): NamedValues {
   if (space.kind !== 'box') {
     const seen = new Set<Observation>();

@@ -59,7 +59,7 @@ export class PlayerThread {
   readonly #worker: Worker;
   readonly #pending: { resolve(value: unknown): void; reject(error: Error): void }[] = [];
   #failure: Error | undefined;
-  /** True after the first job, which isn't timed because it includes starting the thread. */
+  /** True once it has played. The first `play` isn't timed, because it can include starting the thread. */
   isWarm = false;
 
   constructor(setting: WorkerSetup) {

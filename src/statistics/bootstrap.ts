@@ -133,7 +133,7 @@ function bayesianDraws(strata: readonly Stratum[], side: 0 | 1): number[] {
   return totals;
 }
 
-/** Caches the shares of all resamples, uniform over those that add up to 1, by stratum and sample size. */
+/** Caches the shares of all resamples, by stratum and sample size. Each resample's are drawn uniformly and sum to 1. */
 const sharesBySize = new Map<string, Float64Array>();
 
 function dirichletWeights(index: number, count: number): Float64Array {

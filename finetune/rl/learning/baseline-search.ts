@@ -1,4 +1,4 @@
-/** Runs a baseline search with as many evaluations as a training run has. */
+/** Runs a baseline search with a given number of evaluations. */
 import type { RandomGenerator } from '../../../src/base/random/generator.js';
 import { type BaselineName, baselineLabel, defaultBaseline } from '../../../src/config/baselines.js';
 import type { ParameterSpec, ParameterVector } from '../../../src/policies/policy.js';

@@ -141,7 +141,7 @@ type EvaluatedCandidate = Candidate & { readonly kind: 'evaluated' };
 
 /**
  * Candidates that don't count get `invalid`, or the lowest reward of the others in the group if that is lower. For
- * ranks and gains, a repeat doesn't count: a run would ask again, and copying the best policy would rank high.
+ * ranks and improvements, a repeat doesn't count: a run would ask again, and a copy of the best would rank high.
  */
 function fillInvalid(
   candidates: readonly Candidate[],

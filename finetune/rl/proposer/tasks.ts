@@ -25,7 +25,7 @@ export interface TaskPlan {
   readonly seed: number;
   readonly experiment: ConfigLayer;
   readonly tasks: z.output<typeof tasksSchema>;
-  /** Directory of the model that answers. */
+  /** Path of the model that answers. */
   readonly model: string;
 }
 
@@ -41,7 +41,7 @@ export function configOf(plan: TaskPlan, number: number): Config {
   return configOfTask(plan, taskIndex, deriveSeeds(seed, [number, streams.seed], 1)[0]!);
 }
 
-/** Keys of an experiment's config, or paths in it, that the training of a proposer sets itself. */
+/** Keys of an experiment's config, or paths in it, that the training of a proposer sets itself or doesn't use. */
 const reservedKeys = [
   'seed',
   'model',

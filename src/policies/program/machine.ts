@@ -40,7 +40,7 @@ export type MemoryImage = readonly Uint8Array[];
 
 export type MachineLimit = 'work' | 'memory' | 'stack';
 
-/** The result of a call into QuickJS. After `limit`, `reset` the machine with `renew`. */
+/** The result of a call into QuickJS. After `limit`, call `reset` with `renew`. */
 export type MachineOutcome =
   | { readonly value: QuickJSHandle }
   | { readonly error: QuickJSHandle }
@@ -49,7 +49,7 @@ export type MachineOutcome =
 export interface Machine {
   readonly context: QuickJSContext;
   readonly memory: WebAssembly.Memory;
-  /** Work of the last call: the same on every machine. */
+  /** Work of the last call that didn't trap: the same on every machine. */
   readonly spent: number;
   /** Calls into QuickJS within the limits. @param left remaining work, if it is less than the limit */
   run(call: () => ReturnType<QuickJSContext['callFunction']>, left?: number): MachineOutcome;

@@ -98,7 +98,7 @@ export function returnedNodes(node: FunctionNode): readonly AnyNode[] {
   return returns;
 }
 
-/** Properties of nodes that don't change what a program does. */
+/** Properties of nodes that don't change what a program does, and `type`, which is written separately. */
 const nonStructuralKeys = new Set(['type', 'start', 'end', 'raw', 'loc', 'range', 'sourceFile']);
 
 /** Returns a text that is the same for programs that differ only in layout, comments, and the nodes in `blanks`. */

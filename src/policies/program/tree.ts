@@ -25,7 +25,7 @@ export type TreeType = 'number' | 'test' | number;
 export interface Tree {
   readonly type: TreeType;
   readonly op: 'constant' | 'observation' | 'take' | 'if' | (typeof opGroups)[number][number];
-  /** A constant, the index of an observation, an action, the integer in a test, or a divisor. */
+  /** A constant, the index of an observation's component, an action, the integer in a test, or a divisor. */
   readonly value?: number;
   readonly parts: readonly Tree[];
 }
