@@ -22,7 +22,7 @@ export interface RevisionFigures {
   readonly distance: number | null;
   readonly calls: number;
   readonly tokens: number;
-  /** Absent if the model has no price. */
+  /** 0 if the model has no price; absent without calls. */
   readonly cost?: number;
 }
 
