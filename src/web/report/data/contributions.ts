@@ -70,7 +70,7 @@ export function revisionText(figures: RevisionFigures): string {
   return `${plural(asked, 'time')}: ${results.join(', ')}${changeText}; ${usedText(figures)}`;
 }
 
-/** Example: `12 calls, 3140 tokens (included in usage)`. */
+/** Example: `12 calls, 3140 tokens, cost 0.0123 (included in usage)`. */
 function usedText({ calls, cost, tokens }: RevisionFigures): string {
   const usageTexts = [
     plural(calls, 'call'),
