@@ -14,7 +14,7 @@ export interface RevisionFigures {
   readonly noBetter: number;
   /** Number of revisions that left the parameters unchanged. */
   readonly kept: number;
-  /** Number of requests without a usable reply. */
+  /** Number of requests without a usable revision. */
   readonly rejected: number;
   /** Mean change in the score over all evaluated revisions; null if there are none. */
   readonly change: number | null;
