@@ -25,7 +25,7 @@ export interface LaunchedRun {
   readonly run: string;
   /** Process id. */
   readonly pid: number;
-  /** Exit code, if the run has already ended. */
+  /** Exit code 0 if the process has already ended; otherwise null. */
   readonly ended: number | null;
 }
 

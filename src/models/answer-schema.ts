@@ -49,7 +49,7 @@ export function followsSchema(text: string, { key, labels }: AnswerGrammar): boo
   );
 }
 
-/** Parses the JSON object in a reply, ignoring its thinking; undefined if there is none. */
+/** Parses a reply, apart from its thinking, as a JSON object; undefined if it isn't one. */
 export function parseObject(text: string): Record<string, unknown> | undefined {
   const value = jsonIn(answerText(text).text);
   return typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -38,7 +38,7 @@ export interface Usage {
   readonly completionTokens?: number;
   /** Tokens of hidden reasoning, included in completionTokens; an estimate for Ollama, which doesn't count them. */
   readonly reasoningTokens?: number;
-  /** High estimates that replace missing or implausible counts; 0 for plausible ones. */
+  /** High estimates that replace missing or unusable counts; 0 for usable ones. */
   readonly unreported?: { readonly promptTokens: number; readonly completionTokens: number };
 }
 
@@ -103,7 +103,7 @@ export interface AttemptHooks {
   readonly onFault?: ((fault: ModelErrorKind | ReplyFault, reason: string) => void) | undefined;
 }
 
-/** Called before each pass of a local model over a prompt, and after the last, with the tokens read or cached. */
+/** Called before each pass of a local model over one prompt, and after the last, with the tokens read or cached. */
 export type OnRead = (read: number, of: number) => void;
 
 export interface GenerateOptions {

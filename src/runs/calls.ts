@@ -75,14 +75,14 @@ export function faultsOf({ completion, outcome }: CallRecord): readonly string[]
   return [...(tries ?? []), ...errors, ...(completion?.faults ?? [])];
 }
 
-/** True if a model's server was reached, even if it gave no reply. */
+/** True if a call was answered, or failed for a reason other than the network; the server was then probably reached. */
 export const hasReachedModel = (call: CallRecord): boolean =>
   call.completion !== undefined || faultsOf(call).some((fault) => fault !== 'network');
 
 /** Total usage of several calls. */
 export interface UsageTotals {
   readonly calls: number;
-  /** Calls without a completion. */
+  /** Failed calls, which have no completion. */
   readonly errors: number;
   readonly retries: number;
   readonly promptTokens: number;

@@ -14,7 +14,7 @@ export interface GameTurn {
   readonly action?: Action;
   /** The action's name, if the action is recorded as a number and has a name. */
   readonly words?: string;
-  /** False if the reply named no possible action; absent if there is no reply. */
+  /** False if the reply named no possible action; absent if no model plays. */
   readonly valid?: boolean;
   readonly reward: number;
 }

@@ -159,7 +159,7 @@ const width = 480; // pixels
  * Draws the animation of an episode as an SVG document.
  * @param candidate 1-based
  * @param episode 1-based, within its evaluation
- * @throws UserError if the policy or episode doesn't exist, or if drawing would execute the run's own code
+ * @throws UserError if the policy or episode doesn't exist or can't be drawn, or drawing would execute the run's code
  */
 export async function episodeSvg(
   path: string,

@@ -17,7 +17,7 @@ export interface ConfigKeys {
   readonly different: readonly string[];
 }
 
-/** The mean over the seeds of a group, with its 95% interval; null for too few seeds. */
+/** The mean over the seeds of a group, with its 95% interval (null for too few seeds; see `interval95`). */
 interface GroupMean {
   readonly mean: number;
   readonly meanInterval: readonly [number, number] | null;

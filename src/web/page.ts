@@ -51,7 +51,7 @@ ${body}
 `;
 
 /**
- * Writes a page as a single file. Its Content-Security-Policy allows only embedded images and, by hash, this style and
+ * Renders a page as a single file. Its Content-Security-Policy allows only embedded images and, by hash, this style and
  * this script. So the page sends no requests, and no text in it can run as code.
  */
 export function pageHtml(options: Page): string {

@@ -1,4 +1,4 @@
-/** Parts of pages: header, facts, tiles, warnings, explanations. */
+/** Parts of pages, such as headers, facts, tiles, warnings and explanations. */
 import type { Content } from '../base/text/content.js';
 import { html } from '../base/text/html.js';
 import { formatInterval, formatReturn, formatTime } from '../base/text/numbers.js';

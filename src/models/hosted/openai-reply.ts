@@ -89,7 +89,7 @@ function readChoice({
   const parts = [message.content ?? []].flat();
   const [thoughts, texts] = [true, false].map((which) => parts.filter((one) => isThought(one) === which));
   const answer = textIn(texts);
-  // Fields with reasoning: DeepSeek's, vLLM's and llama.cpp's; OpenRouter's two; Ollama's; and LiteLLM's.
+  // Reasoning fields, in this order: DeepSeek, vLLM and llama.cpp; OpenRouter (the next two); Ollama; LiteLLM.
   const { reasoning_content, reasoning, reasoning_details, thinking, thinking_blocks } = message;
   const fields = [reasoning_content, reasoning, thinking, thoughts, reasoning_details, thinking_blocks];
   const thoughtText = fields.map(textIn).find((text) => text.trim() !== '');

@@ -37,7 +37,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
   /** The context length that the server reports, requested only once. */
   let contextLength: ReturnType<typeof servedContext> | undefined;
 
-  /** Sends a request. If the server rejects it, adapts the dialect if possible. @throws AttemptError */
+  /** Sends a request, and adapts the dialect to a rejection if possible. @throws AttemptError, or another if aborted */
   const request = async (body: ChatCompletionCreateParamsNonStreaming, signal: AbortSignal) => {
     const before = { ...dialect };
     const baseURL = `${settings.baseURL}${dialect.prefix}`;
@@ -180,7 +180,7 @@ const contextLengths = (facts: unknown): readonly number[] =>
     .map((name) => (isRecord(facts) ? facts[name] : undefined))
     .filter((value): value is number => typeof value === 'number' && value > 0);
 
-/** Returns the smallest context length that the server reports. @throws a network AttemptError, or the signal's reason */
+/** Returns the smallest context length the server reports. @throws a network AttemptError, or the signal's reason */
 async function servedContext(
   settings: ClientOptions,
   name: string,

@@ -117,7 +117,7 @@ export async function callWithRetries<T>(call: RetriedCall<T>) {
     const { kind, message, retryAfter } = failure;
     attempts.onFault?.(kind, redact(message, secrets));
     const retryCount = failures.filter(({ isAvoided }) => !isAvoided).length;
-    // The waits double; a limit per minute may last through all of them. Up to a quarter is subtracted at random.
+    // The waits double, from a higher start for rate limits. Up to a quarter is subtracted at random.
     const [first, longest] = kind === 'rate-limit' ? [4000, 32_000] : [500, 8000];
     const jitter = createGenerator(seed, [retryCount]).uniform(0.75, 1);
     const waitMs = retryAfter ?? Math.min(first * 2 ** retryCount, longest) * jitter;

@@ -10,8 +10,8 @@ type SampledModel = Pick<
 >;
 
 /**
- * Returns the sampling settings of a new run. Free text is sampled as the publisher recommends. Under a constraint,
- * these settings make a model repeat the shown parameters (docs/results/real-models.md); the default is plain sampling.
+ * Returns the sampling settings of a new run. Free text is sampled as the publisher recommends. Under a constraint, the
+ * default is plain sampling: otherwise, models repeat the parameters in the prompt (docs/results/real-models.md).
  */
 export function defaultSampling(model: SampledModel): Sampling {
   const path = modelDirectory(model.path);

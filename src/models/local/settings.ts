@@ -41,7 +41,7 @@ function resultDirectory(directory: string): string {
   return result === undefined ? directory : join(directory, result);
 }
 
-/** Returns a model's path for display, or its `package:` name if it is in the package and `cwd` is elsewhere. */
+/** Returns a path for display, or a `package:` name for a model in the package unless `cwd` is the package's root. */
 export function shownModelPath(directory: string, cwd: string): string {
   const innerPath = relative(packageRoot(), directory);
   return innerPath.startsWith('..') || cwd === packageRoot() ? shownPath(directory, cwd) : scheme + innerPath;

@@ -35,7 +35,7 @@ function validLabels(path: string): Labels {
 /**
  * Changes the labels of a run or training run, one process at a time.
  * @returns the new labels
- * @throws UserError for an invalid tag or a damaged file
+ * @throws UserError for an invalid tag or a damaged file, or if another process holds the lock for too long
  */
 export async function changeLabels(path: string, change: (labels: Labels) => Labels): Promise<Labels> {
   const file = join(path, labelsFile);

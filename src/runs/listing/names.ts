@@ -155,7 +155,7 @@ const outsideError = (value: string, folder: string, hint: string) =>
 const searchRoots = (name: string, { cwd, runsDir }: RunFolders) =>
   isAbsolute(name) ? [cwd] : [cwd, resolve(cwd, runsDir)];
 
-/** Paths that a name can mean, in order of precedence, including those in the folders of training runs. */
+/** Paths that a name can mean, in order of precedence, including one in the folder of training runs. */
 function pathsOf(name: string, folders: RunFolders): readonly string[] {
   if (isAbsolute(name)) return [name];
   const [root = '', ...others] = foldersOf(folders);
@@ -220,7 +220,7 @@ function outermostOf(found: readonly NameMatch[]): readonly NameMatch[] {
   return found.filter(({ path }) => !isHeld(path));
 }
 
-/** Path relative to the runs directory, a folder of training runs or the working directory; absolute outside them. */
+/** Path relative to the runs directory, the folder of training runs or the working directory; absolute elsewhere. */
 function nameOf(path: string, folders: RunFolders): string {
   const enclosing = [...foldersOf(folders), folders.cwd].find((folder) => path.startsWith(`${folder}/`));
   return enclosing === undefined ? path : relative(enclosing, path);

@@ -57,7 +57,7 @@ export function shortenText(text: string, room: number): string {
 
 const margin = 10;
 
-/** Writes an SVG file: the picture with its title and legend on white, without a style sheet. */
+/** Returns the text of an SVG file: the picture with its title and legend on white, without a style sheet. */
 export function svgFile(title: string, { content, height, label, legend, width }: Picture): string {
   let [x, y] = [0, 0];
   const entries = legend.map((entry) => {

@@ -7,7 +7,7 @@ type MatcherStep<Role> = (
   byte: number,
 ) => { readonly next: number; readonly role: Role | undefined };
 
-/** Creates a matcher that finds all ASCII patterns in one pass, ignoring case (Aho & Corasick 1975). */
+/** Creates a matcher that finds lower-case ASCII patterns in text of any case, in one pass (Aho & Corasick 1975). */
 function patternMatcher<Role>(
   patterns: readonly { readonly text: string; readonly role: Role }[],
 ): MatcherStep<Role> {

@@ -16,9 +16,9 @@ export class AbortedError extends Error {
 }
 
 /**
- * Number of prompt tokens per forward pass. Cached tokens are reused only in whole chunks, because the same tokens read
- * in other chunks are rounded differently, which can change replies of quantised models. Chunks are longer if layers
- * have a state, because few states are kept.
+ * Number of prompt tokens per forward pass. Except with `readTogether`, cached tokens are reused only in whole chunks:
+ * read in other chunks, the same tokens are rounded differently, which can change replies of quantised models. Chunks
+ * are longer if layers have a state, because few states are kept.
  */
 const chunkSize = (hasStates: boolean): number => (hasStates ? 256 : 64);
 

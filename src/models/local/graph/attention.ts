@@ -42,7 +42,7 @@ export interface AttentionShapes {
 /**
  * Emits the shapes, from `ids` [B, S]. A product with a single row rounds differently from larger ones. So that one
  * candidate and several get the same result, the rows aren't joined into one matrix if there is one query head per key
- * head and one new token per row.
+ * head and one new token per row, except in shaders.
  * @param given replaces the computed `queryMatrices`
  */
 export function emitShapes({ g, config }: DecoderBuild, ids: Value, given?: Value): AttentionShapes {

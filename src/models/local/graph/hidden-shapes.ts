@@ -9,7 +9,7 @@ import { type OnnxGraph, type OnnxInitializer, type OnnxNode, writeOnnxModel } f
 const maxDimensions = 8;
 
 /**
- * Writes the model without the shapes of its inputs and outputs. Each constant target shape of a reshape passes through
+ * Encodes the model without the shapes of inputs and outputs. Each constant target shape of a reshape passes through
  * a slice, so the runtime doesn't know the rank of the result in advance.
  * @param input name of an input with at least one dimension
  */

@@ -1,4 +1,4 @@
-/** Writes an ONNX ModelProto with onnx.proto3's field numbers (IR version 9), limited to what the graphs need. */
+/** Encodes an ONNX ModelProto with onnx.proto3's field numbers (IR version 9), limited to what the graphs need. */
 import { floatField, integerField, messageField, textField } from '../../../base/files/tensorboard.js';
 
 export type ElementType =

@@ -139,7 +139,7 @@ function writtenTokens(contents: readonly string[], template: ChatTemplate): rea
   return contents.filter((one) => /[^\s▁]{2}/.test(one) && texts.some((text) => text.includes(one)));
 }
 
-/** Removes the white space that added tokens absorb. */
+/** Creates a function that removes the white space that added tokens absorb. */
 function createStripper(
   { added_tokens: added }: TokenizerJson,
   control: ControlTokens,

@@ -122,8 +122,8 @@ interface CurvePoint {
 }
 
 /**
- * Averages the curves at each index, with a 95% interval (Student's t, clipped to `range`; null for fewer than three
- * curves), up to the length of the longest curve.
+ * Averages the curves at each index, with a 95% interval (Student's t, clipped to `range`; null for too few curves, see
+ * `interval95`), up to the length of the longest curve.
  */
 function meanCurve(curves: readonly (readonly number[])[], range: Interval): readonly CurvePoint[] {
   const length = largest([0, ...curves.map((curve) => curve.length)]);

@@ -14,7 +14,7 @@ export interface RevisionFigures {
   readonly noBetter: number;
   /** Number of revisions that left the parameters unchanged. */
   readonly kept: number;
-  /** Number of requests without a usable reply. */
+  /** Number of requests without a usable revision. */
   readonly rejected: number;
   /** Mean change in the score over all evaluated revisions; null if there are none. */
   readonly change: number | null;
@@ -22,7 +22,7 @@ export interface RevisionFigures {
   readonly distance: number | null;
   readonly calls: number;
   readonly tokens: number;
-  /** Absent if the model has no price. */
+  /** 0 if the model has no price; absent without calls. */
   readonly cost?: number;
 }
 
@@ -70,7 +70,7 @@ export function revisionText(figures: RevisionFigures): string {
   return `${plural(asked, 'time')}: ${results.join(', ')}${changeText}; ${usedText(figures)}`;
 }
 
-/** Example: `12 calls, 3140 tokens (included in usage)`. */
+/** Example: `12 calls, 3140 tokens, cost 0.0123 (included in usage)`. */
 function usedText({ calls, cost, tokens }: RevisionFigures): string {
   const usageTexts = [
     plural(calls, 'call'),

@@ -17,7 +17,7 @@ const maxShown = 12;
 /** Maximum number of samples per evaluation, because a malicious file may have any number. */
 const maxSamples = 8;
 
-/** Shows the samples of each evaluation; only the last evaluation is expanded. */
+/** Shows samples of evaluations, one section for each; only the last is expanded. */
 export function samplesView(
   samples: readonly RecordedSample[],
   { steps, unit }: RecordedTraining,
