@@ -126,16 +126,12 @@ const ownFields = ['seed', 'n', 'temperature', 'top_p', 'top_k', 'min_p', 'repet
 /** Switches to the other name of the token limit if the server rejected the current one. @returns whether it did */
 function renameLimit(dialect: Dialect, sent: RequestFields, message: string): boolean {
   const name = sent.max_tokens === undefined ? 'max_completion_tokens' : 'max_tokens';
-  const otherName = name === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
+  const other = name === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
   // Each name may be rejected only once, so that requests don't alternate forever.
-  if (
-    sent[name] === undefined ||
-    !cites(message, 'max_completion_tokens') ||
-    dialect.refusedKeys.has(otherName)
-  )
+  if (sent[name] === undefined || !cites(message, 'max_completion_tokens') || dialect.refusedKeys.has(other))
     return false;
   dialect.refusedKeys.add(name);
-  dialect.tokenLimitKey = otherName;
+  dialect.tokenLimitKey = other;
   return true;
 }
 

@@ -111,7 +111,7 @@ export class KeyValueCache implements TokenCache {
       const target = this.#buffers[i]!;
       for (let line = 0; line < kvHeads * rows; line++) {
         const start = (line * this.#capacity + this.#lengths[line % rows]!) * headDim;
-        copyNumbers(target, start, source, line * strip, strip);
+        copyInto(target, start, source, line * strip, strip);
       }
     }
     this.#lengths = this.#lengths.map((held) => held + entries.tokens);
@@ -188,13 +188,7 @@ export class KeyValueCache implements TokenCache {
 /** Up to this many numbers, copying them one by one is faster than creating a view. */
 const smallCopySize = 256;
 
-function copyNumbers(
-  target: Float32Array,
-  at: number,
-  source: Float32Array,
-  from: number,
-  count: number,
-): void {
+function copyInto(target: Float32Array, at: number, source: Float32Array, from: number, count: number): void {
   if (count > smallCopySize) target.set(source.subarray(from, from + count), at);
   else for (let i = 0; i < count; i++) target[at + i] = source[from + i]!;
 }

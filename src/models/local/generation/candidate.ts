@@ -72,10 +72,8 @@ export class Candidate {
       // For greedy choices, log-probabilities are at temperature 1.
       const temperature = sampling.temperature || 1;
       const allowed = this.#mask?.kind === 'only' ? this.#mask.ids : undefined;
-      const tempered = temperature === 1 ? rawLogits : rawLogits?.map((logit) => logit / temperature);
-      this.#sampledLogProbabilities.push(
-        tempered === undefined ? drawn : logProbability(tempered, id, allowed),
-      );
+      const logits = temperature === 1 ? rawLogits : rawLogits?.map((logit) => logit / temperature);
+      this.#sampledLogProbabilities.push(logits === undefined ? drawn : logProbability(logits, id, allowed));
       this.#allowedIds.push(allowed === undefined ? null : [...allowed]);
     }
     this.#add(id);

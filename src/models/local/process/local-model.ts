@@ -114,10 +114,8 @@ function languageModel(
     },
     async context() {
       const tokenizer = await openTokenizer();
-      return {
-        tokens: localContextTokens(config),
-        count: (messages) => tokenizer.encodePrompt(messages).length,
-      };
+      const tokens = localContextTokens(config);
+      return { tokens, count: (messages) => tokenizer.encodePrompt(messages).length };
     },
     async open() {
       const { device, threads, contextTokens } = await process.load();

@@ -114,13 +114,10 @@ function storedTensor(
   const [begin, end] = entry.data_offsets;
   if (dataStart + end > size)
     throw fileError(file, `tensor ${name} reaches beyond the end of the file (an unfinished download?)`);
-  const elements = entry.shape.reduce((product, dimension) => product * dimension, 1);
+  const count = entry.shape.reduce((product, dimension) => product * dimension, 1);
   const width = bytesPerElement[entry.dtype];
-  if (width !== undefined && elements * width !== end - begin)
-    throw fileError(
-      file,
-      `tensor ${name} has ${end - begin} bytes, but its shape requires ${elements * width}`,
-    );
+  if (width !== undefined && count * width !== end - begin)
+    throw fileError(file, `tensor ${name} has ${end - begin} bytes, but its shape requires ${count * width}`);
   const { dtype, shape } = entry;
   return { name, dtype, shape, file: real, offset: dataStart + begin, length: end - begin };
 }
