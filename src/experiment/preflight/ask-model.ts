@@ -130,11 +130,7 @@ const noAnswerFinding = (field: string, message: string): Finding => ({
 function judgeReply(
   completion: Completion,
   call: CallRecord | undefined,
-  {
-    corrections,
-    field,
-    name,
-  }: { readonly corrections: number; readonly field: string; readonly name: string },
+  { corrections, field, name }: { readonly corrections: number } & Readonly<Record<'field' | 'name', string>>,
 ): Finding {
   const { finishReason, format, latencyMs, text, usage } = completion;
   const countText = (count: number | undefined) => (count === undefined ? '?' : formatCount(count));

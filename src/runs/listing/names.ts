@@ -90,11 +90,7 @@ function findMatches(name: string, folders: RunFolders, isWanted: (found: NameMa
 }
 
 /** Everything that a name can refer to: several items for a pattern or an ambiguous name. */
-function allMatches(
-  name: string,
-  folders: RunFolders,
-  wanted: (found: NameMatch) => boolean,
-): readonly NameMatch[] {
+function allMatches(name: string, folders: RunFolders, wanted: (found: NameMatch) => boolean) {
   const isWanted = (found: NameMatch | undefined): found is NameMatch => {
     if (found === undefined || !wanted(found)) return false;
     rejectOutsideLink(found.path, folders);

@@ -190,10 +190,7 @@ const valuesOf = (runs: readonly ComparedRun[], key: string): readonly string[] 
 ];
 
 /** Warns about differences between and within the groups of an environment that could mislead readers. */
-export function cautions(
-  { groups, named }: TaskGroups,
-  by: readonly string[] | undefined,
-): readonly string[] {
+export function cautions({ groups, named }: TaskGroups, by?: readonly string[]): readonly string[] {
   const keys = groups.flatMap(({ runs }) => runs.flatMap((run) => [...materialSettings(run).keys()]));
   return [
     ...listValues('budget in evaluations', groups, ({ runs }) => runs.map(({ budget }) => String(budget))),
@@ -246,10 +243,9 @@ function mixedSettings({ name, runs }: RunGroup, by: readonly string[] | undefin
 
 function runCautions({ name, runs }: RunGroup): readonly string[] {
   const countCaution = (what: string, own: readonly ComparedRun[]) => {
+    if (own.length === 0) return [];
     const ends = [...new Set(own.map(({ ended }) => ended))].join('; ');
-    return own.length === 0
-      ? []
-      : [`${name}: ${own.length} of ${plural(runs.length, 'run')} ${what} (${ends})`];
+    return [`${name}: ${own.length} of ${plural(runs.length, 'run')} ${what} (${ends})`];
   };
   const versions = [...new Set(runs.map(({ manifest }) => manifest.versions.policyloop))];
   return [

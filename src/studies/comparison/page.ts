@@ -20,7 +20,7 @@ import { type ComparedRun, commonRange, shortPath } from './compared-runs.js';
 import type { RunComparison, TaskComparison } from './run-comparison.js';
 import { type RunGroup, settingOf, settingsOf, type TaskGroups } from './run-groups.js';
 import { confirmedColumns, differenceColumns, effortColumns, groupColumn, groupRows } from './table.js';
-import { conclusionOf, glossary, verdictRule } from './words.js';
+import { conclude, glossary, verdictRule } from './words.js';
 
 /** Maximum number of points drawn per learning curve. */
 const maxPoints = 400;
@@ -42,7 +42,7 @@ export function comparisonPage(comparison: RunComparison, groups: readonly TaskG
   );
   const names = tasks.map(({ name }) => name).join(', ');
   const differences = tasks.flatMap((task) => task.differences);
-  const conclusion = conclusionOf(tasks);
+  const conclusion = conclude(tasks);
   const verdict = differences.length === 1 ? differences[0]!.verdict : '';
   const groupCount = tasks.reduce((sum, task) => sum + task.groups.length, 0);
   return {

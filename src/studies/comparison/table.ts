@@ -23,15 +23,7 @@ import {
 import { fitText } from '../../base/text/width.js';
 import type { GroupDifference } from './comparability.js';
 import type { GroupFigures, RunComparison, TaskComparison } from './run-comparison.js';
-import {
-  conclusionOf,
-  countText,
-  glossary,
-  iterationsText,
-  pText,
-  verdictCell,
-  verdictRule,
-} from './words.js';
+import { conclude, countText, glossary, iterationsText, pText, verdictCell, verdictRule } from './words.js';
 
 type GroupRow = GroupFigures & { readonly task: TaskComparison };
 
@@ -118,7 +110,7 @@ export function comparisonTables(comparison: RunComparison, width?: number): str
     ),
   );
   append(blocks, leftOutText(leftOut));
-  const conclusion = conclusionOf(tasks);
+  const conclusion = conclude(tasks);
   if (conclusion !== undefined) blocks.push(styleText('bold', conclusion));
   return fitText(blocks.join('\n\n'), width);
 }

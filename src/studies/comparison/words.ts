@@ -51,9 +51,7 @@ function differenceText(found: GroupDifference): string {
 }
 
 /** Summarises all differences in a few sentences; undefined if there are none. */
-export function conclusionOf(
-  tasks: readonly Pick<TaskComparison, 'name' | 'differences'>[],
-): string | undefined {
+export function conclude(tasks: readonly Pick<TaskComparison, 'name' | 'differences'>[]): string | undefined {
   const items = tasks.flatMap(({ name, differences }) => differences.map((found) => ({ task: name, found })));
   if (items.length < 2) return items[0] && differenceText(items[0].found);
   const countOf = (verdict: GroupDifference['verdict']) =>

@@ -78,10 +78,7 @@ ${taskViews(result, ({ baselines }) => pageTable(baselines, differenceColumns, {
 }
 
 /** Returns the views of all tasks, each under its name if there are several; undefined if no task has one. */
-function taskViews(
-  { tasks }: SweepResult,
-  view: (task: SweptTask) => Content | undefined,
-): Content | undefined {
+function taskViews({ tasks }: SweepResult, view: (task: SweptTask) => Content): Content {
   if (tasks.length === 1) return view(tasks[0]!);
   const views = tasks.flatMap((task) => {
     const content = view(task);
@@ -140,7 +137,7 @@ function parallelView(
   { settings }: SweptTask,
   { keys, seeds }: SweepResult,
   { linkOf }: PageContext,
-): Content | undefined {
+): Content {
   const swept = settings.filter(({ baseline }) => baseline === null);
   const runs = runsOf(swept, seeds);
   if (runs.length < 2 || keys.length === 0) return undefined;
@@ -153,7 +150,7 @@ function parallelView(
   return parallelFigure(parallelPlot(keys, lines, 'confirmed'));
 }
 
-function effectsView({ effects }: SweptTask): Content | undefined {
+function effectsView({ effects }: SweptTask): Content {
   if (effects === null || effects.levels.length === 0) return undefined;
   const { levels, main } = effects;
   const ends = levels.flatMap(({ confirmed: { mean, meanInterval } }) => [mean, ...(meanInterval ?? [])]);

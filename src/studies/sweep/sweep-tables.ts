@@ -6,7 +6,7 @@ import { type Column, estimate, number, terminalTable, text } from '../../base/t
 import { minIfTied } from '../../statistics/bootstrap.js';
 import { minForVerdict } from '../../statistics/tests.js';
 import { differenceColumns } from '../comparison/table.js';
-import { conclusionOf, pText, verdictCell, verdictRule } from '../comparison/words.js';
+import { conclude, pText, verdictCell, verdictRule } from '../comparison/words.js';
 import type { Effect, Effects } from './effects.js';
 import { bestSentence, rankSettings, type SettingFigures } from './ranking.js';
 import { shownValue } from './settings.js';
@@ -57,7 +57,7 @@ export const seedsText = ({ count }: Effects): string =>
 
 /** Describes the comparison with the baselines; undefined if there are no differences yet. */
 export function baselinesText(result: SweepResult): string | undefined {
-  const conclusion = conclusionOf(
+  const conclusion = conclude(
     result.tasks.map(({ baselines, environment }) => ({ name: environment, differences: baselines })),
   );
   if (!allBaselines(result).some(({ verdict }) => verdict === 'too-few')) return conclusion;

@@ -66,11 +66,10 @@ export function chartPicture(chart: Chart, hidden = defaultHidden(chart), width 
 /** Maps values to coordinates. Clamps them, because browsers don't draw lines to points that are too far away. */
 const scale =
   ([low, high]: Extent, from: number, to: number) =>
-  (value: number) =>
-    Math.max(
-      -1e5,
-      Math.min(1e5, Math.round(10 * (from + ((to - from) * (value - low)) / (high - low))) / 10),
-    );
+  (value: number) => {
+    const coordinate = from + ((to - from) * (value - low)) / (high - low);
+    return Math.max(-1e5, Math.min(1e5, Math.round(10 * coordinate) / 10));
+  };
 
 /** Room around the plot for points at its edges. */
 const room = 4;
