@@ -133,17 +133,13 @@ const runsOf = (settings: SweptTask['settings'], seeds: readonly number[]): read
     }),
   );
 
-function parallelView(
-  { settings }: SweptTask,
-  { keys, seeds }: SweepResult,
-  { linkOf }: PageContext,
-): Content {
+function parallelView({ settings }: SweptTask, { keys, seeds }: SweepResult, context: PageContext): Content {
   const swept = settings.filter(({ baseline }) => baseline === null);
   const runs = runsOf(swept, seeds);
   if (runs.length < 2 || keys.length === 0) return undefined;
   const lines = runs.map(({ path, ...run }) => ({
     ...run,
-    href: linkOf(path),
+    href: context.linkOf(path),
     link: 'Open this run',
     note: `${settingName(run)}, seed ${run.seed}: ${formatReturn(run.result)}.`,
   }));

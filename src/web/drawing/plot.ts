@@ -166,11 +166,7 @@ function markPaths({ bottom, chart, hidden, left, right, width, x, y }: Plot): C
 }
 
 /** Draws a triangle at the upper or lower edge for an outlier beyond it. */
-function outlierPath(
-  { bottom, left, right, top, x, y }: Plot,
-  at: number,
-  value: number | null | undefined,
-): string {
+function outlierPath({ bottom, left, right, top, x, y }: Plot, at: number, value?: number | null): string {
   if (typeof value !== 'number' || x(at) < left || x(at) > right) return '';
   if (y(value) < top - 1) return `M${x(at)} ${top}l5 8h-10z`;
   return y(value) > bottom + 1 ? `M${x(at)} ${bottom}l5-8h-10z` : '';

@@ -106,8 +106,7 @@ function languageModel(
         signal,
         onRead,
       );
-      const latencyMs = performance.now() - start;
-      const replies = toCompletions(result, latencyMs);
+      const replies = toCompletions(result, performance.now() - start);
       if (config.format === 'text' || grammar === undefined) return replies;
       const format = config.format === 'auto' ? { format: 'constrained' as const } : {};
       return replies.map((completion) => ({ ...completion, constrained: true, ...format }));

@@ -102,8 +102,7 @@ function readPrefix(reader: HeadReader): [tensors: number, pairs: number] {
   const version = reader.number(4);
   if (version !== 2 && version !== 3)
     throw reader.error(`its version is ${version}, but only 2 and 3 in little-endian order are supported`);
-  const tensors = reader.count('tensors', max.tensors, 24);
-  return [tensors, reader.count('metadata pairs', max.pairs, 13)];
+  return [reader.count('tensors', max.tensors, 24), reader.count('metadata pairs', max.pairs, 13)];
 }
 
 /** For each value type, by its number in the format: minimum size in bytes, and a reader. */

@@ -173,8 +173,7 @@ function translateGpt2(tensors: StoredTensors): StoredTensors {
 /** Drops vision tensors, and gives the others the names that they have in a text-only model. */
 function textTensors(tensors: StoredTensors): StoredTensors {
   if ([...tensors.keys()].some((name) => transposedNames.test(name))) return translateGpt2(tensors);
-  const hasVision = [...tensors.keys()].some((name) => textName(name) !== name);
-  if (!hasVision) return tensors;
+  if ([...tensors.keys()].every((name) => textName(name) === name)) return tensors;
   const kept = [...tensors.values()].filter(
     ({ name }) => !/(^|\.)(vision_|visual\.|multi_modal_)/.test(name),
   );
