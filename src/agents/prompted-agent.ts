@@ -6,7 +6,7 @@ import { closestMatch, UserError } from '../base/errors.js';
 import { packageRoot } from '../base/package.js';
 import { environmentFacts, type Facts, formatShort } from '../environments/catalogue/facts.js';
 import type { EnvironmentSpec, Space, TextInfo } from '../environments/environment.js';
-import { count, flag, nullable, nullableText, text } from '../prompting/context/fields.js';
+import { count, flag, nullable, text, textOrNull } from '../prompting/context/fields.js';
 import { descriptionSchema } from '../prompting/context/prompt-context.js';
 import { descriptionContext } from '../prompting/context/task-context.js';
 import { environmentDescription } from '../prompting/templates/description.js';
@@ -81,7 +81,7 @@ export function openAgent(given: AgentOptions): PromptedAgent {
 }
 
 /** Chooses the default set. Text environments with fixed choices, such as bandits and probes, need no template. */
-function defaultSet({ actionSpace, observationSpace }: EnvironmentSpec, view: EnvironmentView | undefined) {
+function defaultSet({ actionSpace, observationSpace }: EnvironmentSpec, view?: EnvironmentView | undefined) {
   if (view !== undefined) return view.sets[0];
   if (observationSpace.kind !== 'text') return 'generic';
   return actionSpace.kind === 'text' && actionSpace.choices !== undefined ? plainSet : 'text-world';
@@ -165,9 +165,9 @@ const commonShape = { json: flag('True if the reply must be a JSON object'), vec
 export const systemSchema = z.strictObject({
   ...commonShape,
   environment: descriptionSchema.describe('The environment'),
-  description: nullableText('Description of the environment, if the package has one'),
+  description: textOrNull('Description of the environment, if the package has one'),
   numeric: flag('True if observations and actions are numbers'),
-  objective: nullableText('The goal of a text world, once the turn that stated it is no longer shown'),
+  objective: textOrNull('The goal of a text world, once the turn that stated it is no longer shown'),
   actions: actionsSchema,
 });
 
@@ -178,9 +178,9 @@ export const observationSchema = z.strictObject({
   step: count('Number of the step, from 1'),
   first: flag('True for the first step'),
   stepLimit: count('Step limit of an episode'),
-  reward: nullableText('The reward of the previous step'),
-  score: nullableText('The score so far (text worlds)'),
-  maxScore: nullableText('The maximum score of the game (text worlds)'),
+  reward: textOrNull('The reward of the previous step'),
+  score: textOrNull('The score so far (text worlds)'),
+  maxScore: textOrNull('The maximum score of the game (text worlds)'),
   actions: actionsSchema,
 });
 

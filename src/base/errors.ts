@@ -77,6 +77,8 @@ export interface Problem {
   readonly hint?: string;
 }
 
+export type MaybeProblem = Problem | false | undefined;
+
 /** A misconfiguration or misuse. The CLI prints it without a stack trace and exits with code 2. */
 export class UserError extends Error {
   override readonly name = 'UserError';

@@ -1,4 +1,4 @@
-import type { Problem } from '../base/errors.js';
+import type { MaybeProblem, Problem } from '../base/errors.js';
 import { plural } from '../base/text/numbers.js';
 import { embeddedModel } from '../models/local/settings.js';
 import type { BuiltInPolicyConfig, PolicyConfig, QTableConfig } from '../policies/settings.js';
@@ -6,7 +6,7 @@ import { selectedCount } from '../prompting/context/history.js';
 import { isBaselineName } from './baselines.js';
 import type { Config } from './config.js';
 import { membersOf } from './model.js';
-import { loginProblem, type MaybeProblem, modelProblems } from './model-checks.js';
+import { loginProblem, modelProblems } from './model-checks.js';
 import { relayProblems } from './relay.js';
 import { stageMembersOf, stageProblems, stagesOf } from './stages.js';
 

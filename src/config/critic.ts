@@ -1,6 +1,6 @@
 /** The `critic` section: a second call revises the best proposal of an iteration. */
 import { z } from 'zod';
-import type { Problem } from '../base/errors.js';
+import type { MaybeProblem } from '../base/errors.js';
 import { localSchema } from '../models/local/settings.js';
 import { moduleModelSchema, ollamaSchema, openaiSchema } from '../models/settings.js';
 import { baselines } from './baselines.js';
@@ -56,10 +56,7 @@ export const criticForPrograms = (critic: CriticConfig): CriticConfig => ({
   prompts: critic.prompts === 'critic' ? 'programs-critic' : critic.prompts,
 });
 
-export const criticProblems = (
-  { distance }: CriticConfig,
-  arePrograms: boolean,
-): readonly (Problem | false)[] => [
+export const criticProblems = ({ distance }: CriticConfig, arePrograms: boolean): readonly MaybeProblem[] => [
   arePrograms &&
     distance < 1 && {
       field: 'critic.distance',

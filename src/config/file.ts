@@ -190,8 +190,6 @@ export function bundledConfigs(kind: ConfigKindName = 'experiment'): readonly st
 const maxBytes = 1_000_000;
 
 const readConfigFile = (path: string): string =>
-  statSync(path).isDirectory()
-    ? readFileSync(path, 'utf8')
-    : readRegularFile(path, maxBytes).toString('utf8');
+  statSync(path).isDirectory() ? readFileSync(path, 'utf8') : readRegularFile(path, maxBytes).toString();
 
 const stemOf = (path: string) => basename(path, extname(path));

@@ -1,12 +1,10 @@
 /** Checks of models that their schemas can't express, e.g. of secrets, prices and contexts. */
 import { isDeepStrictEqual } from 'node:util';
-import { type Problem, UserError } from '../base/errors.js';
+import { type MaybeProblem, type Problem, UserError } from '../base/errors.js';
 import { hasSecretPart, secretInUrl } from '../models/hosted/openai-access.js';
 import type { Config } from './config.js';
 import { languageMemberOf, languageModelOf, membersOf, type SingleModelConfig } from './model.js';
 import { stageMembersOf } from './stages.js';
-
-export type MaybeProblem = Problem | false | undefined;
 
 /** A config's language models and their fields. */
 function languageModelsIn(config: Config): readonly { config: SingleModelConfig; field: string }[] {

@@ -1,6 +1,6 @@
 /** Rules that end the legs of a relay. */
 import { z } from 'zod';
-import type { Problem } from '../base/errors.js';
+import type { MaybeProblem } from '../base/errors.js';
 import { smallest } from '../statistics/descriptive.js';
 
 const share = z.int().min(1).optional();
@@ -27,10 +27,7 @@ export interface LegEnd {
 }
 
 /** Finds legs that never end or never begin, and end conditions without effect. */
-export const relayProblems = (
-  legs: readonly LegEnd[],
-  episodes: number,
-): readonly (Problem | false | undefined)[] =>
+export const relayProblems = (legs: readonly LegEnd[], episodes: number): readonly MaybeProblem[] =>
   legs.flatMap((leg, i) => {
     const field = `model.relay.${i}`;
     const { patience, until } = leg;

@@ -93,11 +93,8 @@ export function withDefaultsOf(was: Config, wanted: Config): Config {
 /** The section of a member or leg or, without an index, of a single model. */
 const sectionIn = (model: ModelConfig, i: number | undefined) => {
   if (i === undefined) return model;
-  return model.provider === 'portfolio'
-    ? model.members[i]
-    : model.provider === 'relay'
-      ? model.relay[i]
-      : undefined;
+  if (model.provider === 'portfolio') return model.members[i];
+  return model.provider === 'relay' ? model.relay[i] : undefined;
 };
 
 const localKeys = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty', 'threads'] as const;

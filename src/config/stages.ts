@@ -1,5 +1,5 @@
 /** The stages of a config, which add evaluations and model calls to its iterations. */
-import type { Problem } from '../base/errors.js';
+import type { MaybeProblem } from '../base/errors.js';
 import { type CriticConfig, criticForPrograms, criticProblems, criticSchema } from './critic.js';
 import { languageModelOf, type ModelConfig, type SingleModelConfig } from './model.js';
 
@@ -56,7 +56,7 @@ export const stagesForPrograms = ({ critic }: ConfigWithStages): ConfigWithStage
 export function stageProblems(
   config: ConfigWithStages & { readonly iterations: number; readonly model: ModelConfig },
   arePrograms: boolean,
-): readonly (Problem | false)[] {
+): readonly MaybeProblem[] {
   const { critic, iterations, model } = config;
   const isUnread = model.provider !== 'replayed' && languageModelOf(model) === undefined;
   return [

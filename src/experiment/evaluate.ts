@@ -2,18 +2,12 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { evaluationSeeds, warmupGenerator } from '../base/random/seeds.js';
 import type { Config } from '../config/config.js';
-import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
-import { programsOf } from '../policies/policy.js';
+import { type ParameterVector, type PolicyFamily, programsOf } from '../policies/policy.js';
 import { ProgramFault } from '../policies/program/program.js';
 import { rememberedEntries } from '../prompting/context/history.js';
 import type { SearchTask } from '../proposers/baseline.js';
 import type { Proposal } from '../proposers/proposer.js';
-import {
-  type EvaluatedPolicy,
-  type EvaluationSetup,
-  evaluatePolicy,
-  isRecorded,
-} from '../rollout/evaluation.js';
+import { type EvaluatedPolicy, evaluatePolicy, isRecorded } from '../rollout/evaluation.js';
 import { type BufferEntry, vectorKey } from '../rollout/replay-buffer.js';
 import type { StopReason } from '../runs/events.js';
 import { programFailureText } from '../runs/failure-text.js';
@@ -80,23 +74,21 @@ const failuresOf = ({ calls }: Proposal) =>
   });
 
 /** A baseline's task; its history has every evaluation, except the worse of a proposal and its revision. */
-export const searchTask = ({ buffer, config, setting }: Experiment): SearchTask => ({
-  parameters: setting.family.parameters,
-  programs: searchedPrograms(setting),
-  history: rememberedEntries(buffer.entries),
-  warmup: buffer.entries.filter((entry) => entry.iteration === 0).length,
-  noisy: config.evaluation.seeds === 'fresh',
-});
+export function searchTask({ buffer, config, setting: { environment, family } }: Experiment): SearchTask {
+  const library = programsOf(family);
+  return {
+    parameters: family.parameters,
+    programs: library && { library, environment },
+    history: rememberedEntries(buffer.entries),
+    warmup: buffer.entries.filter((entry) => entry.iteration === 0).length,
+    noisy: config.evaluation.seeds === 'fresh',
+  };
+}
 
 /** Adds the source code if the policy is a program. */
 function withProgram({ setting }: Experiment, entry: BufferEntry): BufferEntry {
   const programs = programsOf(setting.family);
   return programs === undefined ? entry : { ...entry, program: programs.program(entry.parameters).source };
-}
-
-function searchedPrograms({ environment, family }: EvaluationSetup): SearchTask['programs'] {
-  const library = programsOf(family);
-  return library && { library, environment };
 }
 
 /**

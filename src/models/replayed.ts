@@ -137,7 +137,6 @@ function excerpt(recorded: string | undefined, now: string | undefined): string 
     return `“${from > 0 ? '…' : ''}${text.slice(from, end)}${text.length > end ? '…' : ''}”`;
   };
   if (recorded === undefined) return `added ${quoted(now!)}`;
-  return now === undefined
-    ? `removed ${quoted(recorded)}`
-    : `recorded ${quoted(recorded)}, now ${quoted(now)}`;
+  if (now === undefined) return `removed ${quoted(recorded)}`;
+  return `recorded ${quoted(recorded)}, now ${quoted(now)}`;
 }

@@ -96,12 +96,7 @@ export function endsInLoop(text: string): boolean {
 type Counts = { [K in keyof ReportedCounts]: number | undefined };
 
 /** Returns a warning if the server read only part of a prompt. */
-function cutWarning(
-  read: number,
-  completion: number,
-  fewest: number,
-  window: number | undefined,
-): string | undefined {
+function cutWarning(read: number, completion: number, fewest: number, window?: number): string | undefined {
   if (read < fewest)
     return `the server read ${read} tokens of a prompt that has at least ${fewest}: it cut the prompt, or miscounted`;
   if (window === undefined || read > window) return undefined;

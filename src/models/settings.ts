@@ -12,15 +12,12 @@ const positive = z.number().positive();
 const text = z.string().min(1);
 const httpUrl = z.url({ protocol: /^https?$/ });
 
+const amount = z.number().min(0);
 const price = z
   .strictObject({
-    input: z.number().min(0).describe('Price per million prompt tokens'),
-    cachedInput: z
-      .number()
-      .min(0)
-      .optional()
-      .describe('Price per million cached prompt tokens (default: input)'),
-    output: z.number().min(0).describe('Price per million completion tokens'),
+    input: amount.describe('Price per million prompt tokens'),
+    cachedInput: amount.optional().describe('Price per million cached prompt tokens (default: input)'),
+    output: amount.describe('Price per million completion tokens'),
     listed: z
       .string()
       .regex(/^\d{4}-\d{2}$/, 'use a month such as 2026-11')

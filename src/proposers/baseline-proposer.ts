@@ -55,8 +55,7 @@ export const tuningProposer = (
         continue;
       }
       const own = { ...request, candidates: [candidate], member: tuning.by, siblings: parametersOf(parts) };
-      const part = await search(own, async ([random]) => [await tuning.propose(random!)], true);
-      parts.push(part);
+      parts.push(await search(own, async ([random]) => [await tuning.propose(random!)], true));
     }
     if (remaining.length === 0) return joinProposals(parts);
     return joinProposals([

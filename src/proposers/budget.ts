@@ -168,12 +168,9 @@ export class Ledger implements CallUsage {
     this.#longestCompletion = Math.max(this.#longestCompletion, completionTokens);
     const lostKinds = faultsOf(call).filter((kind) => mayBePaid(kind as ModelErrorKind));
     const length = maxTokens * (call.choices ?? 1);
-    const worstCase = () =>
-      this.#worst(model, { prompt: this.#promptTokens(call.messages), choices: 1, length });
-    const used = sumAmounts([
-      usedAmounts(model, usage),
-      ...lostKinds.map(() => ({ ...worstCase(), calls: 0 })),
-    ]);
+    const prompt = this.#promptTokens(call.messages);
+    const lostAttempt = { ...this.#worst(model, { prompt, choices: 1, length }), calls: 0 };
+    const used = sumAmounts([usedAmounts(model, usage), ...lostKinds.map(() => lostAttempt)]);
     this.#spent = sumAmounts([this.#spent, used]);
     const unreported = used.tokens - promptTokens - completionTokens;
     this.#totals = sumUsage([this.#totals, usageOfCall(call, unreported, model.price !== undefined)]);
@@ -191,16 +188,14 @@ export class Ledger implements CallUsage {
     const isLengthLimited = model.usesTokens && this.#budgets.some(limitsLength);
     const promptTokens = isLengthLimited ? this.#promptTokens(messages) : 0;
     const worstCase = (length: number) => this.#worst(model, { prompt: promptTokens, choices, length });
-    const totalWorst = (length: number) => sumAmounts(Array.from({ length: among }, () => worstCase(length)));
+    const allWorst = (length: number) => sumAmounts(Array.from({ length: among }, () => worstCase(length)));
     const expected = model.maxTokens ?? Math.min(2 * this.#longestCompletion, maxCompletionTokens);
-    const limit = this.#exceededBy(totalWorst(expected));
+    const limit = this.#exceededBy(allWorst(expected));
     // If not all of them fit, this one still may.
     const limitAlone = limit === undefined ? undefined : this.#exceededBy(worstCase(expected));
     if (limitAlone !== undefined) return limitAlone;
     const isOpen = isLengthLimited && model.maxTokens === undefined;
-    const length = isOpen
-      ? this.#longestFor(limit === undefined ? totalWorst : worstCase, expected)
-      : expected;
+    const length = isOpen ? this.#longestFor(limit === undefined ? allWorst : worstCase, expected) : expected;
     const pending = { worst: worstCase(length) };
     this.#inFlight.add(pending);
     // A retry doesn't count as another call.

@@ -57,11 +57,9 @@ const squaredDifference = (a: Float64Array, b: Float64Array, i: number, metric: 
   metric === 'distance' ? (a[i]! - b[i]!) ** 2 : Number(a[i] !== b[i]);
 
 /** Returns 1/ℓᵢ² for each coordinate. */
-function precisions(hyperparameters: Hyperparameters, dimensions: number): Float64Array {
+function precisions(hyperparameters: Hyperparameters, count: number): Float64Array {
   const isShared = hyperparameters.length === 2;
-  return Float64Array.from({ length: dimensions }, (_, i) =>
-    Math.exp(-2 * hyperparameters[isShared ? 0 : i]!),
-  );
+  return Float64Array.from({ length: count }, (_, i) => Math.exp(-2 * hyperparameters[isShared ? 0 : i]!));
 }
 
 /** Returns the argument of the Matérn 5/2 kernel: √5 times the scaled distance. */

@@ -108,10 +108,9 @@ export class BehaviorTest {
     const own = await this.actions(parameters).catch(ignoreFault);
     for (const one of others) {
       if ((await this.actions(one.parameters).catch(ignoreFault)) !== own) continue;
-      const ownPlay = await this.play(parameters, seeds).catch(ignoreFault);
-      if (ownPlay === undefined) return undefined;
-      if ((await this.play(one.parameters, seeds).catch(ignoreFault))?.actions === ownPlay.actions)
-        return one;
+      const result = await this.play(parameters, seeds).catch(ignoreFault);
+      if (result === undefined) return undefined;
+      if ((await this.play(one.parameters, seeds).catch(ignoreFault))?.actions === result.actions) return one;
     }
     return undefined;
   }

@@ -70,9 +70,9 @@ export interface CallRecord extends CallPosition {
 
 /** The kinds of all faults of a call: in its failed attempts, in the call itself and in its reply. */
 export function faultsOf({ completion, outcome }: CallRecord): readonly string[] {
-  const tries = outcome.kind === 'error' ? outcome.failedTries : completion?.failedTries;
-  const errors = outcome.kind === 'error' ? [outcome.error] : [];
-  return [...(tries ?? []), ...errors, ...(completion?.faults ?? [])];
+  const replyFaults = completion?.faults ?? [];
+  if (outcome.kind === 'error') return [...(outcome.failedTries ?? []), outcome.error, ...replyFaults];
+  return [...(completion?.failedTries ?? []), ...replyFaults];
 }
 
 /** True if a call was answered, or failed for a reason other than the network; the server was then probably reached. */

@@ -140,11 +140,7 @@ function readCandidateId(bytes: Buffer, text: string): CandidateId | undefined {
   return { iteration: Number(iteration), candidate: Number(candidate) };
 }
 
-export function* readCalls(
-  files: LogFiles,
-  most: number,
-  onBroken: OnBrokenLine,
-): Generator<CallRecord, void> {
+export function* readCalls(files: LogFiles, most: number, onBroken: OnBrokenLine): Generator<CallRecord> {
   const decoder = new CallDecoder();
   let line = 0;
   for (const { bytes, start } of linesIn(files.calls, onBroken)) {

@@ -89,9 +89,8 @@ function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
   } catch (error) {
     if (error instanceof UserError) throw error;
     const { code } = error as NodeJS.ErrnoException;
-    throw damagedError(
-      code === undefined ? 'this file is not valid JSON' : `this file can't be read (${code})`,
-    );
+    if (code === undefined) throw damagedError('this file is not valid JSON');
+    throw damagedError(`this file can't be read (${code})`);
   }
   const { success, data, error } = shape.safeParse(content);
   if (success) return data;

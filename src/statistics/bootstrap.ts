@@ -156,9 +156,7 @@ function halfWidth(strata: readonly Stratum[], by: 'bootstrap' | 'student'): num
     variance: (weight * standardError(values)) ** 2,
   }));
   // Sums of equal values have rounding errors, which aren't spread.
-  const scale = largest(
-    strata.flatMap(({ values, weight = 1 }) => values.map((one) => Math.abs(weight * one))),
-  );
+  const scale = largest(strata.flatMap(({ values, weight = 1 }) => values.map((x) => Math.abs(weight * x))));
   const variance = sum(parts.map((part) => part.variance));
   if (Math.sqrt(variance) <= 1e-12 * scale) return 0;
   if (parts.length === 1) {

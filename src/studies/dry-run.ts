@@ -25,10 +25,10 @@ export async function dryRun(
 ): Promise<number> {
   const { config, environment, family, proposer } = assembly;
   const history = requireCount('--history', args.history, 0) ?? 0;
-  const playedRun = await evaluateRandom(assembly, history, context.stop.abort);
-  const buffer = createReplayBuffer(playedRun.entries);
-  const prompter = new Prompter({ ...assembly, buffer, recorded: playedRun });
-  const iteration = Math.min(playedRun.iteration + 1, config.iterations);
+  const run = await evaluateRandom(assembly, history, context.stop.abort);
+  const buffer = createReplayBuffer(run.entries);
+  const prompter = new Prompter({ ...assembly, buffer, recorded: run });
+  const iteration = Math.min(run.iteration + 1, config.iterations);
   const messages = prompter.messages(iteration);
   if (args.json) {
     const { description, parameters } = family;
@@ -38,11 +38,8 @@ export async function dryRun(
   }
   context.print(resolvedYaml(config).trimEnd());
   context.print(`\n# ${environment.id}, ${policiesText(family)}, ${proposer.id}`);
-  if (playedRun.entries.length > 0) {
-    context.print(
-      `# prompt of iteration ${iteration}, after ${plural(playedRun.entries.length, 'evaluation')}`,
-    );
-  }
+  if (run.entries.length > 0)
+    context.print(`# prompt of iteration ${iteration}, after ${plural(run.entries.length, 'evaluation')}`);
   for (const { role, content } of messages) context.print(`\n--- ${role} ---\n${content}`);
   return 0;
 }

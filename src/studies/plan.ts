@@ -111,11 +111,7 @@ export function rejectDirectory(kind: Plan['kind'], directory: string, message?:
  * @returns a function that releases the lock
  * @throws UserError if the directory contains something else, or another process is writing there
  */
-export function openPlan(
-  kind: Plan['kind'],
-  { directory, record }: PlanStore,
-  command: string | undefined,
-): () => void {
+export function openPlan(kind: Plan['kind'], { directory, record }: PlanStore, command?: string): () => void {
   const file = join(directory, planFile);
   // A process that is killed before it writes the record leaves only these files.
   const isOurs = (item: string) => item.startsWith(planLock) || item === `${planFile}.new`;
@@ -146,8 +142,7 @@ export function openPart({ directory, record }: PlanStore): void {
       hint: 'stop it, or wait for it to finish',
     });
   const file = join(directory, planFile);
-  const written = readOwnJson(file);
-  const text = `${JSON.stringify(record(written), null, 2)}\n`;
+  const text = `${JSON.stringify(record(readOwnJson(file)), null, 2)}\n`;
   // All parts write the same record.
   const isWritten = () => JSON.stringify(readOwnJson(file), null, 2) === text.trimEnd();
   if (isWritten()) return;

@@ -14,7 +14,7 @@ import { groupRuns } from '../studies/comparison/run-groups.js';
 import { itemAddress } from '../web/address.js';
 import type { GroupMeans } from '../web/messages.js';
 import type { Page } from '../web/page.js';
-import { type Group, groupsOf, sortedGroups } from '../web/table/groups.js';
+import { type Group, groupsOf, sortGroups } from '../web/table/groups.js';
 import { maxCompared, stateOf } from '../web/table/state.js';
 import { HttpError } from './http.js';
 import { comparedRun, configKeys, configuredRun, readAhead, withSettings } from './run-data.js';
@@ -77,7 +77,7 @@ export async function comparisonFor(places: readonly LocatedItem[], query: URLSe
   await readAhead(places);
   const ids = query.getAll('group');
   const groups = filteredGroups(places, query).filter(({ id }) => ids.length === 0 || ids.includes(id));
-  const items = sortedGroups(groups, 'name', () => undefined).flatMap((group) => group.items);
+  const items = sortGroups(groups, 'name', () => undefined).flatMap((group) => group.items);
   const locatedByName = new Map(places.map((place) => [place.item.name, place]));
   const chosen = items.map((item) => ({ ...locatedByName.get(item.name)!, item }));
   const given = stateOf(query).by;

@@ -87,8 +87,7 @@ const ignore = () => undefined;
  * @throws UserError if the run doesn't have this iteration
  */
 export async function iterationPage(name: string, path: string, iteration: number): Promise<Page> {
-  const runFrame = await readShownSetup(path);
-  const { config, family, manifest } = runFrame;
+  const { config, family, manifest } = await readShownSetup(path);
   const { calls, entries } = readIteration(path, iteration);
   const ownEntries = entries.filter((entry) => entry.iteration === iteration);
   if (ownEntries.length + calls.length === 0)
@@ -165,8 +164,7 @@ export async function episodeSvg(
   path: string,
   { candidate, episode, iteration }: CandidateId & { readonly episode: number },
 ): Promise<string> {
-  const runFrame = await readShownSetup(path);
-  const { config, manifest } = runFrame;
+  const { config, family, manifest } = await readShownSetup(path);
   if (!isDrawnFromConfig(config))
     throw new UserError({
       message:
@@ -188,7 +186,7 @@ export async function episodeSvg(
     });
   const environment = await openDrawable(config);
   try {
-    const setting = { config, seed: manifest.seed, environment, family: runFrame.family };
+    const setting = { config, seed: manifest.seed, environment, family };
     const choice = { kind: 'evaluated', episode: episode - 1 } as const;
     return drawCompactSvg((maxFrames) => drawEpisode(setting, entry, choice, maxFrames), width).svg;
   } finally {

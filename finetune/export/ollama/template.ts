@@ -35,10 +35,7 @@ const conversations: readonly (readonly ChatMessage[])[] = [
  * @param bos text of the token that llama.cpp itself prepends; undefined if it prepends none
  * @returns undefined if no template reproduces all conversations, or a Modelfile can't contain it
  */
-export function ollamaTemplate(
-  template: Pick<ChatTemplate, 'render'>,
-  bos: string | undefined,
-): string | undefined {
+export function ollamaTemplate(template: Pick<ChatTemplate, 'render'>, bos?: string): string | undefined {
   const render = (messages: readonly ChatMessage[]) => {
     const text = template.render(messages);
     return bos !== undefined && text.startsWith(bos) ? text.slice(bos.length) : text;

@@ -26,9 +26,8 @@ export interface ImportDraft {
 /** Sets fields and notes that they mean the same as `key` or, if there is a `reason`, why they differ from it. */
 export function carry(draft: ImportDraft, key: string, fields: ConfigFields = {}, reason?: string): void {
   const to = assign(draft, fields);
-  draft.notes.push(
-    reason === undefined ? { kind: 'carried', key, to } : { kind: 'changed', key, to, reason },
-  );
+  if (reason === undefined) draft.notes.push({ kind: 'carried', key, to });
+  else draft.notes.push({ kind: 'changed', key, to, reason });
 }
 
 export function drop(draft: ImportDraft, key: string, reason: string): void {

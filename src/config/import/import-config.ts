@@ -83,10 +83,10 @@ export function describeImport({ program, notes }: ImportedConfig, file: string)
   const listed = notes.filter((note) => note.kind !== 'carried');
   const lines = listed.map((note) =>
     note.kind === 'changed'
-      ? `${note.key}${note.to.length === 0 ? '' : ` → ${note.to.join(', ')}`}: ${note.reason}`
-      : `${note.key}: not imported: ${note.reason}`,
+      ? `  ${note.key}${note.to.length === 0 ? '' : ` → ${note.to.join(', ')}`}: ${note.reason}`
+      : `  ${note.key}: not imported: ${note.reason}`,
   );
-  return [`${file} was imported from ${program}:`, ...lines.map((line) => `  ${line}`)];
+  return [`${file} was imported from ${program}:`, ...lines];
 }
 
 /** The imported config as YAML, with the notes in a comment at the top. */

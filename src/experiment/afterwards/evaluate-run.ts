@@ -117,10 +117,9 @@ async function play(
   chosen: number | undefined,
   { env, stop }: Pick<CommandContext, 'env' | 'stop'>,
 ): Promise<Evaluation> {
-  const { evaluation } = config;
+  const { environment: task, evaluation } = config;
   const count = chosen ?? evaluation.workers;
-  const processes = count === 'auto' ? 1 : count;
-  const environment = await openTask(config.environment, evaluation.reward, env, processes);
+  const environment = await openTask(task, evaluation.reward, env, count === 'auto' ? 1 : count);
   const workers = workersFor({ ...config, evaluation: { ...evaluation, workers: count } });
   const setting = { environment, family, workers, maxSteps: evaluation.maxSteps, record: 'none' } as const;
   try {

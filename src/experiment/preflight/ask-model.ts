@@ -130,7 +130,7 @@ const noAnswerFinding = (field: string, message: string): Finding => ({
 function judgeReply(
   completion: Completion,
   call: CallRecord | undefined,
-  { corrections, field, name }: { corrections: number; field: string; name: string },
+  { corrections, field, name }: { corrections: number } & Readonly<Record<'field' | 'name', string>>,
 ): Finding {
   const { finishReason, format, latencyMs, text, usage } = completion;
   const countText = (count: number | undefined) => (count === undefined ? '?' : formatCount(count));

@@ -34,16 +34,14 @@ const missingPart = (field: string, message: string, hint: string): Finding => (
 export async function checkSetup(surroundings: SetupContext, offline: boolean): Promise<readonly Finding[]> {
   const { cwd, env } = surroundings;
   const { freeBytes, total } = machineMemory();
+  const processor = cpus()[0]?.model.trim() ?? 'unknown';
   const models = hfModels(env);
   const keyFinding = (name: string, use: string) =>
     // Reports whether a key is set, but never the key.
     env[name]?.trim() ? okFinding(name, 'set') : missingPart(name, 'not set', `needed only for ${use}`);
   return Promise.all([
     nodeFinding(process.versions.node),
-    okFinding(
-      'processor',
-      `${plural(availableParallelism(), 'thread')}, ${cpus()[0]?.model.trim() ?? 'unknown'}`,
-    ),
+    okFinding('processor', `${plural(availableParallelism(), 'thread')}, ${processor}`),
     okFinding('memory', `${formatBytes(total)}, ${formatBytes(freeBytes)} free`),
     diskFinding(nearestFolder(resolve(cwd, 'buffers'))),
     localModelsFinding(),

@@ -199,10 +199,8 @@ function importedParameters(
     );
   }
   const { count, low, high } = family.parameters;
-  const distinct = new Map(
-    openLogs(path).entries.map(({ parameters }) => [vectorKey(parameters), parameters]),
-  );
-  for (const parameters of distinct.values()) {
+  const byKey = new Map(openLogs(path).entries.map(({ parameters }) => [vectorKey(parameters), parameters]));
+  for (const parameters of byKey.values()) {
     if (parameters.length !== count) {
       throw importError(`that run's policies have ${parameters.length} parameters; this one's have ${count}`);
     }
@@ -210,7 +208,7 @@ function importedParameters(
       throw importError(`a policy of that run has values outside the range ${low} to ${high}`);
     }
   }
-  return [...distinct.values()];
+  return [...byKey.values()];
 }
 
 /** If the warm-up or a baseline draws random programs, checks that their grammar supports the environment. */

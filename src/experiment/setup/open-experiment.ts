@@ -41,8 +41,8 @@ export function newManifest(assembly: Assembly, run: string, now: Date): Manifes
 const maxNames = 1000;
 
 /** Records an environment for readers that don't have it. */
-function specOf(environment: EnvironmentSpec): RecordedSpec {
-  const { observationSpace, actionSpace, maxSteps, stepSeconds, words } = environment;
+function specOf(spec: EnvironmentSpec): RecordedSpec {
+  const { observationSpace, actionSpace, maxSteps, stepSeconds, words } = spec;
   const names = [words?.observationNames, words?.actionNames];
   const isShort = names.every((list = []) => list.length <= maxNames);
   return {

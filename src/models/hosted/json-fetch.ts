@@ -127,10 +127,8 @@ function networkFailure(url: URL, error: Error): AttemptError {
     return new AttemptError('malformed', `${address(url)} returned more than ${maxBodyBytes} bytes`);
   const problemText = networkProblems.find(([codes]) => codes.test(code))?.[1];
   const problem = problemText ?? (code || cause.message);
-  return new AttemptError(
-    cutCodes.test(code) ? 'cut' : 'network',
-    `no answer from ${address(url)}: ${problem}`,
-  );
+  const kind = cutCodes.test(code) ? 'cut' : 'network';
+  return new AttemptError(kind, `no answer from ${address(url)}: ${problem}`);
 }
 
 /** Returns a URL without its login and query, which may be secret. */
@@ -173,10 +171,8 @@ function errorText(value: unknown): string {
   }
   const words = [error, message, detail].map(errorText).find(Boolean) ?? '';
   if (!isRecord(metadata)) return words;
-  const { provider_name: provider, raw } = metadata;
-  const cause = [provider, typeof raw === 'string' ? (jsonIn(raw) ?? raw) : raw]
-    .map(errorText)
-    .filter(Boolean);
+  const { provider_name: name, raw } = metadata;
+  const cause = [name, typeof raw === 'string' ? (jsonIn(raw) ?? raw) : raw].map(errorText).filter(Boolean);
   return cause.length === 0 ? words : `${words} (${cause.join(': ')})`;
 }
 

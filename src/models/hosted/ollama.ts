@@ -128,9 +128,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
       const completion = completionsOf(value, sent, { ...attemptInfo, warnings })[0]!;
       // A model may think even if the server doesn't list this capability.
       if (completion.reasoning !== undefined) canThink = true;
-      const faults = completion.faults?.map((fault) =>
-        isLoop && fault === 'usage-missing' ? 'loop' : fault,
-      );
+      const faults = completion.faults?.map((one) => (isLoop && one === 'usage-missing' ? 'loop' : one));
       const usedFormat = format === undefined ? ('text' as const) : ('json_schema' as const);
       const result = {
         ...completion,

@@ -82,10 +82,8 @@ export function completionsOf(
   });
 }
 
-function readChoice({
-  message,
-  finish_reason,
-}: Choice): Pick<Completion, 'text' | 'reasoning' | 'finishReason'> {
+function readChoice(choice: Choice): Pick<Completion, 'text' | 'reasoning' | 'finishReason'> {
+  const { message, finish_reason } = choice;
   const parts = [message.content ?? []].flat();
   const [thoughts, texts] = [true, false].map((which) => parts.filter((one) => isThought(one) === which));
   const answer = textIn(texts);

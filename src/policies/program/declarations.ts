@@ -13,9 +13,7 @@ export function withDeclarations(source: string, components: readonly string[]):
   const act = topLevelDeclaration(script, 'act')?.value;
   if (!isFunction(act) || act.body.type !== 'BlockStatement') return source;
   const inside = new Set(referencesIn(act.body));
-  const outside = new Set(
-    [...referencesIn(script)].filter((use) => !inside.has(use)).flatMap(({ name }) => name),
-  );
+  const outside = [...referencesIn(script)].filter((use) => !inside.has(use)).flatMap(({ name }) => name);
   const known = new Set([...declaredNames(script), ...outside]);
   const names = new Set([...inside].flatMap(({ name }) => (known.has(name) ? [] : [name])));
   const [observation] = act.params;

@@ -4,7 +4,7 @@
  */
 
 import { z } from 'zod';
-import { count, flag, list, nullable, nullableText, object, text } from './fields.js';
+import { count, flag, list, nullable, object, text, textOrNull } from './fields.js';
 
 const spaceSchema = z.strictObject({
   discrete: nullable('Set if the space is a single integer', {
@@ -17,8 +17,8 @@ const spaceSchema = z.strictObject({
     single: flag('True if there is exactly one component'),
     components: list('Components of the vector', {
       index: count('Position in the vector'),
-      low: nullableText('Smallest value; null if unbounded'),
-      high: nullableText('Largest value; null if unbounded'),
+      low: textOrNull('Smallest value; null if unbounded'),
+      high: textOrNull('Largest value; null if unbounded'),
     }),
   }),
   tuple: nullable('Set if the space is a tuple of integers', {
@@ -49,7 +49,7 @@ export const descriptionSchema = z.strictObject({
     value: text('Value as JSON'),
   }),
   words: object('Texts provided by the module, if the environment comes from one', {
-    description: nullableText('Description of the environment; null if it has none'),
+    description: textOrNull('Description of the environment; null if it has none'),
     observations: namesSchema.describe(
       'Names of the components of an observation, or of its values if it is a single integer',
     ),
@@ -59,14 +59,11 @@ export const descriptionSchema = z.strictObject({
   }),
 });
 
-const projectionSchema = nullable(
-  'Set if the parameters are coordinates in a random subspace of the weights',
-  {
-    weights: count('Number of weights, biases included'),
-    lastWeight: count('Index of the last weight'),
-    scale: nullableText('Scale factor of the projection; null if it is 1'),
-  },
-);
+const projection = nullable('Set if the parameters are coordinates in a random subspace of the weights', {
+  weights: count('Number of weights, biases included'),
+  lastWeight: count('Index of the last weight'),
+  scale: textOrNull('Scale factor of the projection; null if it is 1'),
+});
 
 const linearSchema = z.strictObject({
   observations: count('Length of the observation'),
@@ -82,7 +79,7 @@ const linearSchema = z.strictObject({
     label: text('`observation[i]`, or `bias`'),
     parameters: text('The parameters of this row, one per output, in order'),
   }),
-  projection: projectionSchema,
+  projection,
 });
 
 const networkSchema = z.strictObject({
@@ -90,7 +87,7 @@ const networkSchema = z.strictObject({
   hiddenLayers: count('Number of hidden layers'),
   oneLayer: flag('True if there is exactly one hidden layer'),
   activation: text('Activation function of the hidden units: `tanh`, `relu` or `leaky-relu`'),
-  definition: nullableText('Definition of the activation function; null if the name is enough'),
+  definition: textOrNull('Definition of the activation function; null if the name is enough'),
   discrete: flag(
     'True if the action is the index of the largest output; false if the outputs are the action',
   ),
@@ -106,7 +103,7 @@ const networkSchema = z.strictObject({
     weights: text('Weight from input i to unit j, such as `params[4 * i + j]`'),
     biases: text('Bias of unit j, such as `params[16 + j]`'),
   }),
-  projection: projectionSchema,
+  projection,
 });
 
 const tableSchema = z.strictObject({
@@ -121,7 +118,7 @@ const tableSchema = z.strictObject({
     label: text('The action itself'),
   }),
   labeled: flag('True if any action differs from its number'),
-  stateFormula: nullableText('Formula for the state; null if the observation is the state'),
+  stateFormula: textOrNull('Formula for the state; null if the observation is the state'),
   bins: list('The bins of each component, if the observation is discretised', {
     index: count('Position in the observation'),
     ranges: text('Bins and their ranges'),
@@ -131,13 +128,13 @@ const tableSchema = z.strictObject({
 const failureText = z.strictObject({ text: text('The affected values, as written in the reply') });
 
 const seenSchema = z.strictObject({
-  iteration: nullableText('Iteration in which the parameters were proposed or evaluated; null if unknown'),
+  iteration: textOrNull('Iteration in which the parameters were proposed or evaluated; null if unknown'),
   warmup: flag('True if that iteration was the warm-up'),
-  score: nullableText('Score of the parameters; null if unknown'),
+  score: textOrNull('Score of the parameters; null if unknown'),
 });
 
 const repeatedSchema = seenSchema.extend({
-  sameActions: nullableText(
+  sameActions: textOrNull(
     'Episodes in which a different policy chose the same actions, e.g. `20 episodes`; null if the policy is the same',
   ),
   sameStructure: flag('True if the program differs only in its constants'),
@@ -150,8 +147,8 @@ export const failureSchema = z.strictObject({
   count: nullable('Parameters are missing, or there are too many', {
     found: count('Number of values in the reply'),
     one: flag('True if there is exactly one value'),
-    absent: nullableText('The missing parameters'),
-    unknown: nullableText('Parameters that do not exist'),
+    absent: textOrNull('The missing parameters'),
+    unknown: textOrNull('Parameters that do not exist'),
   }),
   range: failureText.nullable().describe('Values outside the range, or not among the choices'),
   decimals: failureText.nullable().describe('Values with too many decimals'),
@@ -159,8 +156,8 @@ export const failureSchema = z.strictObject({
   notFinite: failureText.nullable().describe('Values that are not finite numbers'),
   program: nullable("The program can't be used", {
     reason: text('The fault, in one line'),
-    line: nullableText('Line of the program; null if unknown'),
-    observation: nullableText('Observation for which it failed, as JSON; null if unknown'),
+    line: textOrNull('Line of the program; null if unknown'),
+    observation: textOrNull('Observation for which it failed, as JSON; null if unknown'),
   }),
   repeated: repeatedSchema.nullable().describe('The parameters were proposed or evaluated before'),
   tooFar: nullable('The revision changes too much (revisions only)', {
@@ -183,7 +180,7 @@ export const taskContextSchema = z.strictObject({
         index: count('Position in the observation'),
         name: text('Property name'),
       }),
-      stepSeconds: nullableText('Simulated seconds per step; null if the task has no time scale'),
+      stepSeconds: textOrNull('Simulated seconds per step; null if the task has no time scale'),
       tuned: flag('True if a search tunes the constants of the best programs'),
     }),
     own: nullable('Set if the policy comes from a module', {
@@ -200,7 +197,7 @@ export const taskContextSchema = z.strictObject({
     high: text('Largest value'),
     decimals: count('Digits after the decimal point'),
     oneDecimal: flag('True if there is exactly one digit after the decimal point'),
-    choices: nullableText('The allowed values; null if the whole range is allowed'),
+    choices: textOrNull('The allowed values; null if the whole range is allowed'),
   }),
   answer: object('How the model answers', {
     json: flag('True if the answer is JSON'),
@@ -223,8 +220,8 @@ export const taskContextSchema = z.strictObject({
   iterations: count('Iterations of the run'),
   candidates: count('Proposals per iteration'),
   group: flag('True if there are several proposals per iteration'),
-  optimum: nullableText('The best possible return; null if not set in the config'),
-  stepSize: nullableText('Suggested step size for exploration; null if not set in the config'),
+  optimum: textOrNull('The best possible return; null if not set in the config'),
+  stepSize: textOrNull('Suggested step size for exploration; null if not set in the config'),
 });
 
 const rankedSchema = z.array(

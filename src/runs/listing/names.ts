@@ -33,8 +33,7 @@ export const findRun = (name: string, folders: RunFolders): string => findItem(n
  * @throws UserError if none or several match; the error suggests names if there are any
  */
 export function findItem(name: string, folders: RunFolders, kinds: readonly MatchKind[]): NameMatch {
-  const isOneOf = ({ kind }: NameMatch) => kinds.includes(kind);
-  const found = allMatches(name, folders, isOneOf);
+  const found = allMatches(name, folders, ({ kind }) => kinds.includes(kind));
   if (found.length === 1) return found[0]!;
   if (found.length > 1) throw ambiguousError(name, found, folders);
   const result = pathsOf(name, folders).find(isResult);
@@ -87,11 +86,7 @@ function findMatches(name: string, folders: RunFolders, isWanted: (found: NameMa
 }
 
 /** Everything that a name can refer to: several items for a pattern or an ambiguous name. */
-function allMatches(
-  name: string,
-  folders: RunFolders,
-  wanted: (found: NameMatch) => boolean,
-): readonly NameMatch[] {
+function allMatches(name: string, folders: RunFolders, wanted: (found: NameMatch) => boolean) {
   const isWanted = (found: NameMatch | undefined): found is NameMatch => {
     if (found === undefined || !wanted(found)) return false;
     rejectOutsideLink(found.path, folders);
@@ -208,8 +203,7 @@ function matchPrefix(start: string, all: readonly NameMatch[], folders: RunFolde
     ({ path }) => nameOf(path, folders).startsWith(start) || basename(path).startsWith(start),
   );
   const exact = candidates.filter(({ path }) => basename(path) === start);
-  const found = exact.length > 0 ? exact : candidates;
-  return outermostOf(found);
+  return outermostOf(exact.length > 0 ? exact : candidates);
 }
 
 /** Removes items that are inside other items. */

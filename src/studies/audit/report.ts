@@ -81,7 +81,7 @@ const tablesOf = ({ improvements, reproduced, searches }: AuditResult) =>
   ].filter(({ count }) => count > 0);
 
 /** Summarises an audit in a few sentences. */
-function conclusionOf(result: Audit): string {
+function summaryOf(result: Audit): string {
   const { failed, fresh, improvements, optimism, recorded, reproduced, unknown } = result;
   const { confirmed, recorded: bests } = improvements;
   return [
@@ -114,7 +114,7 @@ export function auditText(results: readonly AuditResult[], width?: number): stri
       (one) =>
         `${one.title}\n${one.terminal(width)}${one.count > 10 ? `\n… and ${one.count - 10} more (--json or --html lists them)` : ''}`,
     ),
-    styleText('bold', conclusionOf(result)),
+    styleText('bold', summaryOf(result)),
   ]);
   return fitText(
     [
@@ -144,7 +144,7 @@ export function auditPage(results: readonly AuditResult[]): Page {
       kicker: 'audit',
       title: [...new Set(results.map(({ environment }) => environment))].join(', '),
       state: `${results.length === 1 ? names : plural(results.length, 'record')}, ${plural(only!.episodes, 'fresh episode')} per policy, ${only!.measuring} more for the figures`,
-      verdict: results.length === 1 && verdictBox(conclusionOf(only!)),
+      verdict: results.length === 1 && verdictBox(summaryOf(only!)),
     }),
     sections: sectionsOf(
       ['result', 'Result', pageTable(results, sourceColumns, { tall: true })],
@@ -153,7 +153,7 @@ export function auditPage(results: readonly AuditResult[]): Page {
           [
             `record-${i + 1}`,
             result.name,
-            html`${results.length > 1 && html`<p>${conclusionOf(result)}</p>`}
+            html`${results.length > 1 && html`<p>${summaryOf(result)}</p>`}
 ${curveChart(result)}
 ${tablesOf(result).map((table) => html`<h3>${table.title}</h3>${table.page()}`)}`,
           ] as const,

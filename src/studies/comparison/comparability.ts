@@ -6,13 +6,7 @@ import { isBaselineName } from '../../config/baselines.js';
 import type { Interval } from '../../statistics/bootstrap.js';
 import { mean } from '../../statistics/descriptive.js';
 import { comparePairs } from '../../statistics/paired.js';
-import {
-  judgeAll,
-  minForVerdict,
-  type TestResult,
-  unpairedTest,
-  type Verdict,
-} from '../../statistics/tests.js';
+import { judgeAll, minForVerdict, unpairedTest, type Verdict } from '../../statistics/tests.js';
 import { type ComparedRun, type ConfiguredRun, commonRange } from './compared-runs.js';
 import { failureCaution } from './failures.js';
 import { materialSettings, type RunGroup, settingOf, type TaskGroups } from './run-groups.js';
@@ -63,8 +57,8 @@ export function differencesOf(
   return judgeDifferences(found);
 }
 
-type UnjudgedDifference = Omit<GroupDifference, 'adjusted' | 'verdict'> & TestResult;
-type TestWithReason = TestResult & Pick<GroupDifference, 'reason'>;
+type UnjudgedDifference = Omit<GroupDifference, 'adjusted' | 'verdict'>;
+type TestWithReason = Pick<GroupDifference, 'interval' | 'p' | 'reason'>;
 
 /** Adds verdicts, with one correction for all differences. Differences with a `reason` get none. */
 export const judgeDifferences = <T extends TestWithReason>(found: readonly (readonly T[])[]) =>
@@ -243,10 +237,9 @@ function mixedSettings({ name, runs }: RunGroup, by: readonly string[] | undefin
 
 function runCautions({ name, runs }: RunGroup): readonly string[] {
   const countCaution = (what: string, own: readonly ComparedRun[]) => {
+    if (own.length === 0) return [];
     const ends = [...new Set(own.map(({ ended }) => ended))].join('; ');
-    return own.length === 0
-      ? []
-      : [`${name}: ${own.length} of ${plural(runs.length, 'run')} ${what} (${ends})`];
+    return [`${name}: ${own.length} of ${plural(runs.length, 'run')} ${what} (${ends})`];
   };
   const versions = [...new Set(runs.map(({ manifest }) => manifest.versions.policyloop))];
   return [

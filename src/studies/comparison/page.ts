@@ -36,10 +36,7 @@ interface View extends PageContext {
 /** @param groups the groups that `comparison` compares, in the same order */
 export function comparisonPage(comparison: RunComparison, groups: readonly TaskGroups[], shown: View): Page {
   const { tasks, leftOut, policyloop, tested } = comparison;
-  const runCount = groups.reduce(
-    (sum, task) => sum + task.groups.reduce((own, { runs }) => own + runs.length, 0),
-    0,
-  );
+  const runCount = groups.flatMap((task) => task.groups.flatMap(({ runs }) => runs)).length;
   const names = tasks.map(({ name }) => name).join(', ');
   const differences = tasks.flatMap((task) => task.differences);
   const conclusion = conclude(tasks);

@@ -78,10 +78,7 @@ ${taskViews(result, ({ baselines }) => pageTable(baselines, differenceColumns, {
 }
 
 /** Returns the views of all tasks, each under its name if there are several; undefined if no task has one. */
-function taskViews(
-  { tasks }: SweepResult,
-  view: (task: SweptTask) => Content | undefined,
-): Content | undefined {
+function taskViews({ tasks }: SweepResult, view: (task: SweptTask) => Content): Content {
   if (tasks.length === 1) return view(tasks[0]!);
   const views = tasks.flatMap((task) => {
     const content = view(task);
@@ -136,24 +133,20 @@ const runsOf = (settings: SweptTask['settings'], seeds: readonly number[]): read
     }),
   );
 
-function parallelView(
-  { settings }: SweptTask,
-  { keys, seeds }: SweepResult,
-  { linkOf }: PageContext,
-): Content | undefined {
+function parallelView({ settings }: SweptTask, { keys, seeds }: SweepResult, context: PageContext): Content {
   const swept = settings.filter(({ baseline }) => baseline === null);
   const runs = runsOf(swept, seeds);
   if (runs.length < 2 || keys.length === 0) return undefined;
   const lines = runs.map(({ path, ...run }) => ({
     ...run,
-    href: linkOf(path),
+    href: context.linkOf(path),
     link: 'Open this run',
     note: `${settingName(run)}, seed ${run.seed}: ${formatReturn(run.result)}.`,
   }));
   return parallelFigure(parallelPlot(keys, lines, 'confirmed'));
 }
 
-function effectsView({ effects }: SweptTask): Content | undefined {
+function effectsView({ effects }: SweptTask): Content {
   if (effects === null || effects.levels.length === 0) return undefined;
   const { levels, main } = effects;
   const ends = levels.flatMap(({ confirmed: { mean, meanInterval } }) => [mean, ...(meanInterval ?? [])]);

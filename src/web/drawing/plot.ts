@@ -66,11 +66,10 @@ export function chartPicture(chart: Chart, hidden = defaultHidden(chart), width 
 /** Maps values to coordinates. Clamps them, because browsers don't draw lines to points that are too far away. */
 const scale =
   ([low, high]: Extent, from: number, to: number) =>
-  (value: number) =>
-    Math.max(
-      -1e5,
-      Math.min(1e5, Math.round(10 * (from + ((to - from) * (value - low)) / (high - low))) / 10),
-    );
+  (value: number) => {
+    const coordinate = from + ((to - from) * (value - low)) / (high - low);
+    return Math.max(-1e5, Math.min(1e5, Math.round(10 * coordinate) / 10));
+  };
 
 /** Room around the plot for points at its edges. */
 const room = 4;
@@ -167,11 +166,7 @@ function markPaths({ bottom, chart, hidden, left, right, width, x, y }: Plot): C
 }
 
 /** Draws a triangle at the upper or lower edge for an outlier beyond it. */
-function outlierPath(
-  { bottom, left, right, top, x, y }: Plot,
-  at: number,
-  value: number | null | undefined,
-): string {
+function outlierPath({ bottom, left, right, top, x, y }: Plot, at: number, value?: number | null): string {
   if (typeof value !== 'number' || x(at) < left || x(at) > right) return '';
   if (y(value) < top - 1) return `M${x(at)} ${top}l5 8h-10z`;
   return y(value) > bottom + 1 ? `M${x(at)} ${bottom}l5-8h-10z` : '';

@@ -59,10 +59,7 @@ export function namedPolicies(
   return nameByEntry;
 }
 
-async function animationsOf(
-  run: OpenedRun,
-  played: PolicyFamily | undefined,
-): Promise<readonly ShownAnimation[]> {
+async function animationsOf(run: OpenedRun, played?: PolicyFamily): Promise<readonly ShownAnimation[]> {
   const { manifest, config, recorded } = run;
   const names = namedPolicies(recorded.entries, manifest);
   if (names.size === 0 || !(played !== undefined || isDrawnFromConfig(config))) return [];

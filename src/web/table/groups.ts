@@ -52,7 +52,7 @@ export const groupMean = (group: Group, key: string, figures: GroupMeans | undef
   groupValue(group.items, fieldOf(key));
 
 /** @param sort a key, or `name` for the values of the keys; a leading `-` means descending order */
-export function sortedGroups(
+export function sortGroups(
   groups: readonly Group[],
   sort: string,
   figuresOf: (group: Group) => GroupMeans | undefined,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { compareValues, fieldOf, sortItems } from '../../../src/runs/listing/fields.js';
 import { parseFilter } from '../../../src/runs/listing/filter.js';
 import type { Item } from '../../../src/runs/listing/item.js';
-import { groupsOf, groupTitle, groupValue, sortedGroups } from '../../../src/web/table/groups.js';
+import { groupsOf, groupTitle, groupValue, sortGroups } from '../../../src/web/table/groups.js';
 import { queryOfState, stateOf, usedKeys } from '../../../src/web/table/state.js';
 
 const unknown = [
@@ -149,7 +149,7 @@ describe('groups', () => {
 
   it('are sorted by their values, or by the means that the server computed', () => {
     const order = (sort: string) =>
-      sortedGroups(groups, sort, ({ values }) =>
+      sortGroups(groups, sort, ({ values }) =>
         values[0] === 1 ? { observed: null, confirmed: { mean: 50, meanInterval: null } } : undefined,
       ).map(({ environment, values }) => `${environment} ${values[0]}`);
     expect(order('name')).toEqual(['CartPole-v1 0.7', 'FrozenLake-v1 0.7', 'CartPole-v1 1', 'data null']);

@@ -2,15 +2,7 @@
 
 import { z } from 'zod';
 import { formatShort } from '../../../environments/catalogue/facts.js';
-import {
-  count,
-  flag,
-  list,
-  nullable,
-  nullableText,
-  object,
-  text,
-} from '../../../prompting/context/fields.js';
+import { count, flag, list, nullable, object, text, textOrNull } from '../../../prompting/context/fields.js';
 import { failureSchema, taskContextSchema } from '../../../prompting/context/prompt-context.js';
 import type { Behavior, EpisodeEnding, Quartiles } from '../../../rollout/behavior.js';
 
@@ -47,7 +39,7 @@ const revisionSchema = z.strictObject({
     parameters: text('Parameters of the evaluation as text: `params[0]: 1.2, …`, or the program'),
   }),
   table: flag('True if the parameters are choices or integers, so `most` limits how many may change'),
-  most: nullableText(
+  most: textOrNull(
     "The maximum change, in percent of the range or of the table's entries; null if unlimited",
   ),
   statistics: statisticsSchema.nullable().describe('Statistics of all episodes, if the critic sees them'),

@@ -41,8 +41,7 @@ export function createCriticPrompter(parts: {
   const { encoding, most, prompts, task } = parts;
   return {
     prompt({ best, episodes, iteration, iterations, revised }: RevisionRequest) {
-      const scores = [revised.score, ...(best === undefined ? [] : [best.score])];
-      const asText = scoreFormatFor(scores);
+      const asText = scoreFormatFor([revised.score, ...(best === undefined ? [] : [best.score])]);
       const context: CriticContext = {
         ...task,
         iterations,

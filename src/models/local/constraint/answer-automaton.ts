@@ -173,10 +173,8 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
   function stepValue(state: AnswerState & { kind: 'value' }, byte: number): AnswerState | undefined {
     const { index } = state;
     const text = state.text + String.fromCharCode(byte);
-    const isPart =
-      state.text.length < spacesIn(index)
-        ? text === ' '
-        : valueGrammar.isFeasible(text.slice(spacesIn(index)));
+    const spaces = spacesIn(index);
+    const isPart = state.text.length < spaces ? text === ' ' : valueGrammar.isFeasible(text.slice(spaces));
     if (isPart) return { ...state, text };
     if (!isComplete(state)) return undefined;
     if (index < lastIndex || closing !== undefined)

@@ -1,4 +1,4 @@
-import process from 'node:process';
+import { arch, platform } from 'node:process';
 import { messageOf, UserError } from '../../../base/errors.js';
 import { GraphBuilder } from '../graph/graph.js';
 import { type Device, devices, type LocalConfig } from '../settings.js';
@@ -6,11 +6,7 @@ import { ort } from './onnx-runtime.js';
 
 /** Devices that `auto` tries before the CPU. On Linux, WebGPU is omitted: it may be a slow software renderer. */
 const devicePreference: readonly Device[] =
-  process.platform === 'win32'
-    ? ['cuda', 'dml', 'webgpu']
-    : process.platform === 'darwin'
-      ? ['webgpu']
-      : ['cuda'];
+  platform === 'win32' ? ['cuda', 'dml', 'webgpu'] : platform === 'darwin' ? ['webgpu'] : ['cuda'];
 
 /** Selects the device to run on. @throws UserError if `wanted`, from the config field `field`, can't be used */
 export async function chooseDevice(wanted: LocalConfig['device'], field = 'model.device'): Promise<Device> {
@@ -82,7 +78,7 @@ const hints: Readonly<Record<Device, string>> = {
   cpu: 'reinstall onnxruntime-node',
   cuda: `install an NVIDIA driver, CUDA 12 and cuDNN 9, then run \`${installCommand}\`; webgpu needs only the driver`,
   webgpu:
-    process.platform === 'linux'
+    platform === 'linux'
       ? "install the graphics card's driver and the Vulkan loader (Debian, Ubuntu: libvulkan1, and mesa-vulkan-drivers or NVIDIA's driver), or use cpu"
       : "install the graphics card's driver, or use cpu",
   dml: 'use webgpu or cpu',
@@ -93,14 +89,14 @@ const hints: Readonly<Record<Device, string>> = {
 export function unusableDevice(device: Device, cause?: unknown): UnusableDevice {
   const reason =
     cause === undefined
-      ? `the runtime for ${process.platform} ${process.arch} doesn't include ${device}`
+      ? `the runtime for ${platform} ${arch} doesn't include ${device}`
       : reasonOf(device, messageOf(cause));
   const hint = cause === undefined ? 'use auto, which selects a device that works here' : hints[device];
   return { device, reason, hint };
 }
 
 function reasonOf(device: Device, message: string): string {
-  const api = { win32: 'Direct3D 12', darwin: 'Metal' }[process.platform as string] ?? 'Vulkan';
+  const api = { win32: 'Direct3D 12', darwin: 'Metal' }[platform as string] ?? 'Vulkan';
   if (/Failed to get a WebGPU adapter/.test(message))
     return `no graphics card with a ${api} driver was found`;
   // The runtime's own message quotes its source code.

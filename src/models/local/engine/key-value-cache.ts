@@ -59,10 +59,8 @@ export class KeyValueCache implements TokenCache {
 
   constructor(shape: CacheShape) {
     this.shape = shape;
-    this.#buffers = Array.from(
-      { length: 2 * shape.layers },
-      () => new Float32Array(shape.kvHeads * shape.headDim),
-    );
+    const { headDim, kvHeads, layers } = shape;
+    this.#buffers = Array.from({ length: 2 * layers }, () => new Float32Array(kvHeads * headDim));
   }
 
   get rows(): number {

@@ -234,10 +234,8 @@ const activations: Readonly<Record<string, DecoderConfig['activation']>> = {
 
 function rejectUnsupported(config: HfConfig, name: string, family: ModelFamily, file: string): void {
   const field = family.keys?.includes('hidden_activation') ? 'hidden_activation' : 'hidden_act';
-  const accepted = Object.keys(activations).filter(
-    (key) => activations[key] === (family.activation ?? 'silu'),
-  );
-  if (!accepted.includes(config[field] ?? '')) throw valueError(file, field, config[field], accepted);
+  const valid = Object.keys(activations).filter((key) => activations[key] === (family.activation ?? 'silu'));
+  if (!valid.includes(config[field] ?? '')) throw valueError(file, field, config[field], valid);
   if (config.quantization_config && Object.keys(config.quantization_config).length > 0)
     throw valueError(file, 'quantization_config', config.quantization_config.quant_method ?? 'some method', [
       'weights in float32, float16 or bfloat16, which `model.quantization` can quantise',

@@ -163,11 +163,9 @@ function pairOf(module: string, { lora_A: a, lora_B: b }: FactorTensors): Omit<M
   const rank = a.shape[0]!;
   for (const tensor of [a, b]) {
     requireFinite(tensor);
-    if (tensor.shape.length !== 2 || tensor.shape[tensor === a ? 0 : 1] !== rank)
-      throw tensorError(
-        tensor,
-        `has the shape [${tensor.shape.join(', ')}], but rank and dimensions must match`,
-      );
+    const { shape } = tensor;
+    if (shape.length !== 2 || shape[tensor === a ? 0 : 1] !== rank)
+      throw tensorError(tensor, `has the shape [${shape.join(', ')}], but rank and dimensions must match`);
   }
   return { a, b, rank };
 }

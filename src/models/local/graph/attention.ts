@@ -142,18 +142,14 @@ export function emitAttention(
 }
 
 /** Emits the attention of each row to the segments and to its own new tokens. */
-export function mixSegments(
-  build: DecoderBuild,
-  seen: VisibleSegments,
-  { query, key, value }: Qkv,
-): AttentionResult {
+export function mixSegments(build: DecoderBuild, seen: VisibleSegments, projected: Qkv): AttentionResult {
   const { g, config } = build;
   const { shapes } = seen;
   // [B, S, kvHeads, ·, headDim] → [kvHeads, B, ·, S, headDim]
   const headsFirst = (one: Value) => g.op('Transpose', [one], { perm: [2, 0, 3, 1, 4] });
-  const queries = g.op('Reshape', [headsFirst(query), shapes.grouped]);
-  const keys = g.op('Reshape', [headsFirst(key), shapes.newKeys]);
-  const values = g.op('Reshape', [headsFirst(value), shapes.newKeys]);
+  const queries = g.op('Reshape', [headsFirst(projected.query), shapes.grouped]);
+  const keys = g.op('Reshape', [headsFirst(projected.key), shapes.newKeys]);
+  const values = g.op('Reshape', [headsFirst(projected.value), shapes.newKeys]);
   const sums = g.op('Reshape', [attend(build, seen, queries, keys, values), shapes.ungrouped]);
   // [kvHeads, B, g, S, headDim] → [B, S, kvHeads, g, headDim] → [N, heads·headDim]
   const merged = g.op('Reshape', [

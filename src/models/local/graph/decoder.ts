@@ -97,10 +97,9 @@ export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): Decode
       norm === undefined ? value : applyNorm(build, value, `${module}.${norm}`);
     const addResidual = (part: Value) => g.op('Add', [hidden, scaleBy(build, part, config.residualFactor)]);
     const x = () => normalize(hidden, norms.beforeAttention);
+    const { recurrence } = layer;
     const mixed =
-      layer.recurrence === undefined
-        ? attend(layer, module, x)
-        : applyRecurrence(layer.recurrence, module, x());
+      recurrence === undefined ? attend(layer, module, x) : applyRecurrence(recurrence, module, x());
     hidden = addResidual(normalize(mixed, norms.afterAttention));
     stream.push(hidden);
     const output = feedForward(build, module, normalize(hidden, norms.beforeFeedForward));

@@ -164,17 +164,12 @@ export class GraphBuilder {
     return this.#constant(type, new Uint8Array(array.buffer), shape, values);
   }
 
-  #constant(
-    type: ElementType,
-    bytes: Uint8Array,
-    shape: readonly number[],
-    values: readonly number[],
-  ): Value {
+  #constant(type: ElementType, data: Uint8Array, shape: readonly number[], values: readonly number[]): Value {
     const key = `${type}[${shape}]=${values}`;
     const known = this.#inline.get(key);
     if (known !== undefined) return known.name;
     const name = `c${this.#inline.size}`;
-    this.#inline.set(key, { name, type, shape, data: { kind: 'inline', bytes } });
+    this.#inline.set(key, { name, type, shape, data: { kind: 'inline', bytes: data } });
     return name;
   }
 
@@ -228,12 +223,10 @@ export class GraphBuilder {
 const typedAttributes = (attributes: Readonly<Record<string, AttributeInput>>) =>
   Object.fromEntries(Object.entries(attributes).map(([name, value]) => [name, typedAttribute(value)]));
 
-function typedAttribute(attribute: AttributeInput): Attribute {
-  if (typeof attribute === 'number') return { kind: 'int', value: attribute };
-  if (typeof attribute === 'string') return { kind: 'string', value: attribute };
-  return 'float' in attribute
-    ? { kind: 'float', value: attribute.float }
-    : { kind: 'ints', value: attribute };
+function typedAttribute(input: AttributeInput): Attribute {
+  if (typeof input === 'number') return { kind: 'int', value: input };
+  if (typeof input === 'string') return { kind: 'string', value: input };
+  return 'float' in input ? { kind: 'float', value: input.float } : { kind: 'ints', value: input };
 }
 
 const storedTypes: Readonly<Record<string, ElementType>> = {

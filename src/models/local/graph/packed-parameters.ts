@@ -5,13 +5,7 @@ import type { DecoderConfig } from '../weights/decoder-config.js';
 import type { Quantization } from '../weights/quantization.js';
 import type { StoredTensor, StoredTensors } from '../weights/safetensors.js';
 import type { GraphBuilder, Value } from './graph.js';
-import {
-  isPacked,
-  type PackedMatrix,
-  type PackedWeights,
-  packBlocks,
-  roundWeights,
-} from './packed-weights.js';
+import { isPacked, type PackedMatrix, type PackedWeights, packBlocks, quantize } from './packed-weights.js';
 import { decoderTensors, type ParameterSource, requireTensor } from './parameters.js';
 
 /**
@@ -38,7 +32,7 @@ export function packedWeights(
       alternatives: ['none', 'float32'],
       hint: 'remove this setting; the weights are then used as they are',
     });
-  return roundWeights(model, multipliedMatrices(config, weights), quantization);
+  return quantize(model, multipliedMatrices(config, weights), quantization);
 }
 
 /** Returns the matrices used in products: all except embeddings that aren't also the output layer. */

@@ -35,7 +35,7 @@ export interface PackedWeights {
 }
 
 /** Rounds matrices to codes, which are cached on disk. @throws UserError if they can't be written */
-export function roundWeights(
+export function quantize(
   model: string,
   matrices: readonly StoredTensor[],
   format: WeightFormat,

@@ -93,14 +93,10 @@ export function emitRotation(build: DecoderBuild, rope: Rope, places: NewTokenPo
     const half = ropeFrequencies(rope, width, long);
     return g.floats(type, [...half, ...half, ...padding], [1, 1, 1, headDim]);
   };
-  const frequencies =
-    rope.scaling === 'longrope'
-      ? g.op('Where', [
-          emitIsLong(build, rope.originalContext, places),
-          emitFrequencies(true),
-          emitFrequencies(false),
-        ])
-      : emitFrequencies(false);
+  const isLong = rope.scaling === 'longrope' && emitIsLong(build, rope.originalContext, places);
+  const frequencies = isLong
+    ? g.op('Where', [isLong, emitFrequencies(true), emitFrequencies(false)])
+    : emitFrequencies(false);
   const positions = g.op('Unsqueeze', [g.cast(places.positions, type), g.integers([-3, -2, -1])]);
   const angles = g.op('Mul', [positions, frequencies]);
   const emitFactors = (op: 'Cos' | 'Sin', factors: readonly number[]) => {
@@ -115,16 +111,12 @@ export function emitRotation(build: DecoderBuild, rope: Rope, places: NewTokenPo
 }
 
 /** Emits true for sequences longer than `context`. Without `sequenceTokens`, the last position gives the length. */
-function emitIsLong(
-  { g }: DecoderBuild,
-  context: number,
-  { positions, sequenceTokens }: NewTokenPositions,
-): Value {
-  if (sequenceTokens !== undefined) {
-    const tokens = g.op('Unsqueeze', [sequenceTokens, g.integers([-3, -2, -1])]);
+function emitIsLong({ g }: DecoderBuild, context: number, places: NewTokenPositions): Value {
+  if (places.sequenceTokens !== undefined) {
+    const tokens = g.op('Unsqueeze', [places.sequenceTokens, g.integers([-3, -2, -1])]);
     return g.op('Less', [g.int32s([context]), tokens]);
   }
-  const last = g.op('ReduceMax', [positions], { axes: [-1], keepdims: 1 });
+  const last = g.op('ReduceMax', [places.positions], { axes: [-1], keepdims: 1 });
   return g.op('LessOrEqual', [g.int32s([context]), g.op('Unsqueeze', [last, g.integers([-3, -2, -1])])]);
 }
 

@@ -106,18 +106,15 @@ function languageModel(
         signal,
         onRead,
       );
-      const latencyMs = performance.now() - start;
-      const replies = toCompletions(result, latencyMs);
+      const replies = toCompletions(result, performance.now() - start);
       if (config.format === 'text' || grammar === undefined) return replies;
       const format = config.format === 'auto' ? { format: 'constrained' as const } : {};
       return replies.map((completion) => ({ ...completion, constrained: true, ...format }));
     },
     async context() {
       const tokenizer = await openTokenizer();
-      return {
-        tokens: localContextTokens(config),
-        count: (messages) => tokenizer.encodePrompt(messages).length,
-      };
+      const tokens = localContextTokens(config);
+      return { tokens, count: (messages) => tokenizer.encodePrompt(messages).length };
     },
     async open() {
       const { device, threads, contextTokens } = await process.load();

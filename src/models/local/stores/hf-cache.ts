@@ -24,8 +24,7 @@ export interface HfReference {
 /** @throws UserError if the format is invalid */
 export function parseHfReference(reference: string): HfReference {
   const match = /^hf:((?:[\w.-]+\/)?[\w.-]+)(?:@([\w./-]+))?(?::([^:]+\.gguf))?$/i.exec(reference);
-  const parts = reference.split(/[/@:]/);
-  if (match === null || parts.some((one) => one === '..' || one === '.'))
+  if (match === null || reference.split(/[/@:]/).some((one) => one === '..' || one === '.'))
     throw new UserError({
       field: 'model.path',
       value: reference,

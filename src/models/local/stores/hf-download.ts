@@ -114,9 +114,7 @@ function filesOf({ repository, file }: HfReference, files: readonly HubFile[]): 
     );
   });
   if (chosen.some(({ rfilename: name }) => /\.(safetensors|gguf)$/.test(name))) return chosen;
-  const ggufs = files
-    .filter(({ rfilename: name }) => /\.gguf$/i.test(name))
-    .map(({ rfilename: name }) => name);
+  const ggufs = files.map(({ rfilename }) => rfilename).filter((name) => /\.gguf$/i.test(name));
   throw new UserError({
     field: 'model',
     value: `hf:${repository}${file === undefined ? '' : `:${file}`}`,

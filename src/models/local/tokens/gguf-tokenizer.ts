@@ -72,11 +72,10 @@ type Vocabulary = ReadonlyMap<string, number>;
 
 /** Returns the settings for byte-pair encoding over GPT-2's byte alphabet. */
 function byteLevelModel(gguf: GgufFile, vocab: Vocabulary): Record<string, unknown> {
-  const name = gguf.metadata.get('tokenizer.ggml.pre') ?? preTokenizerOf(vocab);
-  const rule =
-    typeof name === 'string' && Object.hasOwn(preTokenizers, name) ? preTokenizers[name] : undefined;
+  const key = gguf.metadata.get('tokenizer.ggml.pre') ?? preTokenizerOf(vocab);
+  const rule = typeof key === 'string' && Object.hasOwn(preTokenizers, key) ? preTokenizers[key] : undefined;
   if (rule === undefined)
-    throw settingError('tokenizer.ggml.pre', name, Object.keys(preTokenizers), gguf.file);
+    throw settingError('tokenizer.ggml.pre', key, Object.keys(preTokenizers), gguf.file);
   const bytes = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: false, use_regex: false };
   return {
     normalizer: null,
@@ -93,10 +92,8 @@ function byteLevelModel(gguf: GgufFile, vocab: Vocabulary): Record<string, unkno
 }
 
 /** The first Llama 3 files don't name their splitting rule, but are recognisable by their control tokens. */
-const preTokenizerOf = (vocab: Vocabulary): string | undefined =>
-  vocab.get('<|start_header_id|>') === 128_006 && vocab.get('<|eot_id|>') === 128_009
-    ? 'llama-bpe'
-    : undefined;
+const preTokenizerOf = (ids: Vocabulary): string | undefined =>
+  ids.get('<|start_header_id|>') === 128_006 && ids.get('<|eot_id|>') === 128_009 ? 'llama-bpe' : undefined;
 
 /** Returns both parts of each merge, split at the first space that isn't the first character. */
 const storedMerges = (gguf: GgufFile): Merges =>

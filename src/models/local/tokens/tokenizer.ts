@@ -117,10 +117,9 @@ function openEncoder(directory: string, template?: ChatTemplate) {
   );
   const tokenizer = markedTokenizer(json, control, file);
   const strip = createStripper(json, control);
+  const options = { add_special_tokens: false };
   const encode = (text: string) =>
-    text === ''
-      ? []
-      : runLimited(file, () => tokenizer.encode(strip(text), { add_special_tokens: false }).ids);
+    text === '' ? [] : runLimited(file, () => tokenizer.encode(strip(text), options).ids);
   return { file, json, special, control, tokenizer, encode };
 }
 
@@ -140,11 +139,8 @@ function writtenTokens(contents: readonly string[], template: ChatTemplate): rea
 }
 
 /** Creates a function that removes the white space that added tokens absorb. */
-function createStripper(
-  { added_tokens: added }: TokenizerJson,
-  control: ControlTokens,
-): (text: string) => string {
-  const patterns = added
+function createStripper(json: TokenizerJson, control: ControlTokens): (text: string) => string {
+  const patterns = json.added_tokens
     .filter(({ lstrip, rstrip }) => lstrip || rstrip)
     .map(({ content, lstrip, rstrip }) => {
       const space = (isStripped: boolean) => (isStripped ? '\\p{White_Space}*' : '');

@@ -100,8 +100,7 @@ export function ggufName(architecture: string, name: string): string {
   const find = (names: Readonly<Record<string, string>>, wanted: string) =>
     Object.keys(names).find((one) => names[one] === wanted);
   const [, module, part] = /^(.*)\.(weight|bias)$/.exec(name) ?? [];
-  const inLayer = name.startsWith(`${layers}.`);
-  if (!inLayer) {
+  if (!name.startsWith(`${layers}.`)) {
     const other = module && find(others, module);
     if (other) return `${other}.${part}`;
   } else {

@@ -87,7 +87,7 @@ function readGgufFile(file: string): GgufFile {
   const { descriptor, size } = openRegularFile(realPath);
   try {
     const reader = new HeadReader(file, descriptor, size);
-    const [tensorCount, pairCount] = readPrefix(reader, file);
+    const [tensorCount, pairCount] = readPrefix(reader);
     const { metadata, byteRanges } = readMetadata(reader, pairCount);
     const infos = Array.from({ length: tensorCount }, () => readTensorInfo(reader));
     return { file, metadata, byteRanges, tensors: locateTensors(infos, metadata, reader, realPath) };
@@ -96,14 +96,13 @@ function readGgufFile(file: string): GgufFile {
   }
 }
 
-function readPrefix(reader: HeadReader, file: string): [tensors: number, pairs: number] {
+function readPrefix(reader: HeadReader): [tensors: number, pairs: number] {
   const magic = reader.size < 4 ? '' : reader.bytes(4).toString('latin1');
-  if (magic !== 'GGUF') throw fileError(file, `it begins with ${JSON.stringify(magic)}, not with "GGUF"`);
+  if (magic !== 'GGUF') throw reader.error(`it begins with ${JSON.stringify(magic)}, not with "GGUF"`);
   const version = reader.number(4);
   if (version !== 2 && version !== 3)
-    throw fileError(file, `its version is ${version}, but only 2 and 3 in little-endian order are supported`);
-  const tensors = reader.count('tensors', max.tensors, 24);
-  return [tensors, reader.count('metadata pairs', max.pairs, 13)];
+    throw reader.error(`its version is ${version}, but only 2 and 3 in little-endian order are supported`);
+  return [reader.count('tensors', max.tensors, 24), reader.count('metadata pairs', max.pairs, 13)];
 }
 
 /** For each value type, by its number in the format: minimum size in bytes, and a reader. */
@@ -130,7 +129,7 @@ function readMetadata(reader: HeadReader, count: number): Pick<GgufFile, 'metada
   const byteRanges = new Map<string, { start: number; end: number }>();
   for (let pair = 0; pair < count; pair++) {
     const key = reader.text();
-    if (metadata.has(key)) throw fileError(reader.file, `its metadata has the key ${quote(key)} twice`);
+    if (metadata.has(key)) throw reader.error(`its metadata has the key ${quote(key)} twice`);
     const start = reader.position;
     metadata.set(key, readValue(reader, key));
     byteRanges.set(key, { start, end: reader.position });
@@ -148,8 +147,7 @@ function readValue(reader: HeadReader, key: string): GgufValue {
 
 function typeOf(reader: HeadReader, key: string, type: number) {
   const known = valueTypes[type];
-  if (known === undefined)
-    throw fileError(reader.file, `the value of ${quote(key)} has the unknown type ${type}`);
+  if (known === undefined) throw reader.error(`the value of ${quote(key)} has the unknown type ${type}`);
   return known;
 }
 
@@ -165,10 +163,7 @@ function readTensorInfo(reader: HeadReader): TensorInfo {
   const name = reader.text();
   const dimensions = reader.number(4);
   if (dimensions < 1 || dimensions > 4)
-    throw fileError(
-      reader.file,
-      `the tensor ${quote(name)} has ${dimensions} dimensions, but only 1 to 4 are allowed`,
-    );
+    throw reader.error(`the tensor ${quote(name)} has ${dimensions} dimensions, but only 1 to 4 are allowed`);
   const shape = Array.from({ length: dimensions }, () => reader.number(8)).reverse();
   return { name, shape, type: reader.number(4), offset: reader.number(8) };
 }
@@ -177,28 +172,24 @@ function readTensorInfo(reader: HeadReader): TensorInfo {
 function locateTensors(
   infos: readonly TensorInfo[],
   metadata: GgufFile['metadata'],
-  { file, size, position }: HeadReader,
+  reader: HeadReader,
   real: string,
 ): ReadonlyMap<string, StoredTensor> {
   const alignment = metadata.get('general.alignment') ?? 32;
   if (typeof alignment !== 'number' || alignment < 1 || alignment % 8 !== 0 || alignment > 1 << 20)
-    throw fileError(
-      file,
-      `general.alignment is ${quote(alignment)}, but must be a multiple of 8, at most 2^20`,
-    );
-  const start = Math.ceil(position / alignment) * alignment;
+    throw reader.error(`general.alignment is ${quote(alignment)}, but must be a multiple of 8, at most 2^20`);
+  const start = Math.ceil(reader.position / alignment) * alignment;
   const tensors = new Map<string, StoredTensor>();
   let end = 0;
   for (const info of [...infos].sort((a, b) => a.offset - b.offset)) {
     const { name, shape, offset } = info;
-    if (tensors.has(name)) throw fileError(file, `it has the tensor ${quote(name)} twice`);
-    const { dtype, length } = sizeOf(info, file);
-    if (offset % alignment !== 0) throw fileError(file, `tensor ${quote(name)} is not aligned`);
-    if (offset < end) throw fileError(file, `tensor ${quote(name)} overlaps another one`);
+    if (tensors.has(name)) throw reader.error(`it has the tensor ${quote(name)} twice`);
+    const { dtype, length } = sizeOf(info, reader);
+    if (offset % alignment !== 0) throw reader.error(`tensor ${quote(name)} is not aligned`);
+    if (offset < end) throw reader.error(`tensor ${quote(name)} overlaps another one`);
     end = offset + length;
-    if (!(start + end <= size))
-      throw fileError(
-        file,
+    if (!(start + end <= reader.size))
+      throw reader.error(
         `tensor ${quote(name)} reaches beyond the end of the file (an unfinished download?)`,
       );
     tensors.set(name, { name, dtype, shape, file: real, offset: start + offset, length });
@@ -206,11 +197,11 @@ function locateTensors(
   return tensors;
 }
 
-function sizeOf({ name, shape, type }: TensorInfo, file: string): { dtype: string; length: number } {
+function sizeOf({ name, shape, type }: TensorInfo, reader: HeadReader): { dtype: string; length: number } {
   const blockForm = blockTypes.find(({ number }) => number === type);
   if (blockForm === undefined)
     throw new UserError({
-      file,
+      file: reader.file,
       field: name.slice(0, 80),
       value: type,
       message: 'tensors of this type are not supported',
@@ -219,8 +210,7 @@ function sizeOf({ name, shape, type }: TensorInfo, file: string): { dtype: strin
     });
   const columns = shape.at(-1)!;
   if (columns % blockForm.elements !== 0)
-    throw fileError(
-      file,
+    throw reader.error(
       `rows of ${quote(name)} have ${columns} values, which is not a multiple of ${blockForm.elements} (${blockForm.dtype})`,
     );
   const elements = shape.reduce((product, dimension) => product * dimension, 1);
@@ -247,11 +237,21 @@ class HeadReader {
     return this.#start + this.#next;
   }
 
+  /** Returns the error for a file that can't be used. */
+  error(problem: string): UserError {
+    return new UserError({
+      file: this.file,
+      message: `this is not a usable GGUF file: ${problem}`,
+      hint:
+        'download it again or use a different file of this model; ' +
+        'a text file of a few lines is a Git LFS pointer: run `git lfs pull`',
+    });
+  }
+
   /** Reads the next bytes. @throws UserError if the file ends first, or the header is too long */
   bytes(length: number): Buffer {
     if (this.position + length > Math.min(this.size, max.head))
-      throw fileError(
-        this.file,
+      throw this.error(
         this.size < max.head ? 'it ends within its header' : 'its header is longer than 512 MiB',
       );
     if (this.#next + length > this.#window.length) this.#refill(length);
@@ -273,8 +273,8 @@ class HeadReader {
     const count = this.number(8);
     const rest = this.size - this.position;
     if (count * bytesOfEach > rest)
-      throw fileError(this.file, `it declares ${count} ${what}, but only ${rest} bytes follow`);
-    if (count > atMost) throw fileError(this.file, `it declares ${count} ${what}; the maximum is ${atMost}`);
+      throw this.error(`it declares ${count} ${what}, but only ${rest} bytes follow`);
+    if (count > atMost) throw this.error(`it declares ${count} ${what}; the maximum is ${atMost}`);
     return count;
   }
 
@@ -283,20 +283,9 @@ class HeadReader {
     this.#next = 0;
     const byteCount = Math.min(Math.max(length, 1 << 20), this.size - this.#start);
     this.#window = readBytes(this.#descriptor, this.#start, byteCount);
-    if (this.#window.length < byteCount)
-      throw fileError(this.file, 'it became shorter while it was being read');
+    if (this.#window.length < byteCount) throw this.error('it became shorter while it was being read');
   }
 }
 
 /** Shows an untrusted value in a message: at most 80 characters of JSON, which escapes line breaks. */
 const quote = (value: unknown) => JSON.stringify(value)?.slice(0, 80) ?? '';
-
-function fileError(file: string, what: string): UserError {
-  return new UserError({
-    file,
-    message: `this is not a usable GGUF file: ${what}`,
-    hint:
-      'download it again or use a different file of this model; ' +
-      'a text file of a few lines is a Git LFS pointer: run `git lfs pull`',
-  });
-}

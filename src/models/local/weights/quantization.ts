@@ -31,19 +31,15 @@ export interface QuantizedRows {
  * Quantises rows in blocks. The weight with the largest magnitude in a block gets code 0, because the range extends one
  * step further on that side. The scale is then fitted by least squares. The last block of a row is padded with zeros.
  */
-export function quantizeRows(
-  weights: Float32Array,
-  columns: number,
-  { bits, block }: Rounding,
-): QuantizedRows {
+export function quantizeRows(rows: Float32Array, columns: number, { bits, block }: Rounding): QuantizedRows {
   const blocks = Math.ceil(columns / block);
-  const scales = new Float32Array((weights.length / columns) * blocks);
+  const scales = new Float32Array((rows.length / columns) * blocks);
   const levels = new Uint8Array(scales.length * block).fill(2 ** (bits - 1));
   for (let b = 0; b < scales.length; b++) {
     const column = (b % blocks) * block;
     const start = Math.floor(b / blocks) * columns + column;
     const end = start + Math.min(block, columns - column);
-    scales[b] = quantizeBlock(weights, start, end, bits, levels, b * block);
+    scales[b] = quantizeBlock(rows, start, end, bits, levels, b * block);
   }
   return { codes: bits === 8 ? levels : packPairs(levels), scales };
 }

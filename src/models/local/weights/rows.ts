@@ -4,13 +4,9 @@ import { toFloat32 } from './quantization.js';
 import { readTensorBytes, type StoredTensor } from './safetensors.js';
 
 /** Returns [count, columns] in Hugging Face's order, starting at row `from` (for a vector, at value `from`). */
-export function readRows(
-  tensor: StoredTensor,
-  from = 0,
-  count = (tensor.shape[0] ?? 1) - from,
-): Float32Array {
+export function readRows(tensor: StoredTensor, from = 0, count = rowCount(tensor) - from): Float32Array {
   if (tensor.transposed) return transpose(tensor, from, count);
-  const rows = tensor.shape[0] ?? 1;
+  const rows = rowCount(tensor);
   const rowBytes = tensor.length / rows;
   if (tensor.interleaved === undefined) return readDecoded(tensor, from * rowBytes, count * rowBytes);
   const columns = tensor.shape.slice(1).reduce((product, size) => product * size, 1);
@@ -76,3 +72,5 @@ export const emptyBlock = (elements: number, block: number): UnpackedRows => ({
   scales: new Float32Array(elements / block),
   offsets: new Float32Array(elements / block),
 });
+
+const rowCount = ({ shape }: StoredTensor) => shape[0] ?? 1;

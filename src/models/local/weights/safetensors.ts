@@ -114,13 +114,10 @@ function storedTensor(
   const [begin, end] = entry.data_offsets;
   if (dataStart + end > size)
     throw fileError(file, `tensor ${name} reaches beyond the end of the file (an unfinished download?)`);
-  const elements = entry.shape.reduce((product, dimension) => product * dimension, 1);
+  const count = entry.shape.reduce((product, dimension) => product * dimension, 1);
   const width = bytesPerElement[entry.dtype];
-  if (width !== undefined && elements * width !== end - begin)
-    throw fileError(
-      file,
-      `tensor ${name} has ${end - begin} bytes, but its shape requires ${elements * width}`,
-    );
+  if (width !== undefined && count * width !== end - begin)
+    throw fileError(file, `tensor ${name} has ${end - begin} bytes, but its shape requires ${count * width}`);
   const { dtype, shape } = entry;
   return { name, dtype, shape, file: real, offset: dataStart + begin, length: end - begin };
 }
@@ -176,8 +173,7 @@ function translateGpt2(tensors: StoredTensors): StoredTensors {
 /** Drops vision tensors, and gives the others the names that they have in a text-only model. */
 function textTensors(tensors: StoredTensors): StoredTensors {
   if ([...tensors.keys()].some((name) => transposedNames.test(name))) return translateGpt2(tensors);
-  const hasVision = [...tensors.keys()].some((name) => textName(name) !== name);
-  if (!hasVision) return tensors;
+  if ([...tensors.keys()].every((name) => textName(name) === name)) return tensors;
   const kept = [...tensors.values()].filter(
     ({ name }) => !/(^|\.)(vision_|visual\.|multi_modal_)/.test(name),
   );

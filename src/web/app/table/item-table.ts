@@ -5,7 +5,7 @@ import type { Filter } from '../../../runs/listing/filter.js';
 import type { Item } from '../../../runs/listing/item.js';
 import { queryOf } from '../../address.js';
 import type { GroupMeans } from '../../messages.js';
-import { groupsOf, sortedGroups } from '../../table/groups.js';
+import { groupsOf, sortGroups } from '../../table/groups.js';
 import { queryOfState, type TableState } from '../../table/state.js';
 import { html } from '../base/html.js';
 import { useResponse } from '../base/live.js';
@@ -55,10 +55,7 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
   );
   const problems = isSound && problem !== '' ? [problem] : filter.problems;
   const rows = useMemo(() => (isGrouped ? [] : sortItems(shownItems, sort)), [shownItems, isGrouped, sort]);
-  const groupRows = useMemo(
-    () => sortedGroups(groups, sort, ({ id }) => figures[id]),
-    [groups, sort, figures],
-  );
+  const groupRows = useMemo(() => sortGroups(groups, sort, ({ id }) => figures[id]), [groups, sort, figures]);
   const count = isGrouped ? groupRows.length : rows.length;
   const change = (changes: Partial<TableState>) =>
     visit(`${path}${queryOf(queryOfState({ ...state, ...changes }))}`, true);

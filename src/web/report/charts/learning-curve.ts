@@ -159,10 +159,9 @@ function evaluationSeries(points: readonly Point[], areExtremes: boolean): reado
 
 /** Places candidates on the iteration axis: evenly spaced between their iteration and the next. */
 function candidatePositions(all: readonly CandidateId[]): (place: CandidateId) => number {
-  const slotCount = (own: readonly CandidateId[]) =>
-    largest([1, ...own.map(({ candidate }) => candidate + 1)]);
-  const warmupSize = slotCount(all.filter(({ iteration }) => iteration === 0));
-  const proposalSize = slotCount(all.filter(({ iteration }) => iteration > 0));
+  const sizeOf = (own: readonly CandidateId[]) => largest([1, ...own.map(({ candidate }) => candidate + 1)]);
+  const warmupSize = sizeOf(all.filter(({ iteration }) => iteration === 0));
+  const proposalSize = sizeOf(all.filter(({ iteration }) => iteration > 0));
   return ({ candidate, iteration }) => iteration + candidate / (iteration === 0 ? warmupSize : proposalSize);
 }
 

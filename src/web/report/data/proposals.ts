@@ -92,8 +92,7 @@ export function hasFailure({ attempts }: LoggedProposal): boolean {
   return attempts.some(({ outcome }) => outcome.kind !== 'accepted');
 }
 
-export const proposalId = ({ iteration, candidate }: CandidateId): string =>
-  `iteration-${iteration}-${candidate}`;
+export const proposalId = ({ iteration, candidate }: CandidateId) => `iteration-${iteration}-${candidate}`;
 
 /** The data that a report shows about a run, except animations; read from the run's directory. */
 export interface RunData extends RunSummary, Pick<RecordedRun, 'entries' | 'calls' | 'events'> {

@@ -107,7 +107,7 @@ const mapLetters: Readonly<Record<string, { name: string; isFinal: boolean }>> =
 };
 
 /** Maximum number of states per row if neither a map nor bins determine it. */
-const statesPerRow = 20;
+const rowLength = 20;
 
 /** Shows the action in each state: on the task's map, by two binned observations, or by the number of the state. */
 function actionTable(
@@ -129,10 +129,7 @@ function actionTable(
     return html`<td class="${color}" title="state ${state}: ${name}">${arrows[name] ?? name}${place && html`<small>${place.name}</small>`}</td>`;
   };
   const [first, second] = policy.bins?.length === 2 ? policy.bins : [];
-  const width = Math.min(
-    policy.states,
-    grid?.[0]?.length ?? (second ? second.edges.length + 1 : statesPerRow),
-  );
+  const width = Math.min(policy.states, grid?.[0]?.length ?? (second ? second.edges.length + 1 : rowLength));
   const indices = Array.from({ length: width }, (_, c) => c);
   const starts = Array.from({ length: Math.ceil(policy.states / width) }, (_, r) => r * width);
   const names = [0, 1].map((i) => labels.observations[i] ?? `observation[${i}]`);
