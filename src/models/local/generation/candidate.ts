@@ -66,8 +66,8 @@ export class Candidate {
       // For greedy choices, log-probabilities are at temperature 1.
       const temperature = sampling.temperature || 1;
       const allowed = mask?.kind === 'only' ? mask.ids : undefined;
-      const logits = temperature === 1 ? rawLogits : rawLogits?.map((logit) => logit / temperature);
-      this.#sampledLogProbabilities.push(logits ? logProbability(logits, id, allowed) : drawn);
+      const tempered = temperature === 1 ? rawLogits : rawLogits?.map((logit) => logit / temperature);
+      this.#sampledLogProbabilities.push(tempered ? logProbability(tempered, id, allowed) : drawn);
       this.#allowedIds.push(allowed === undefined ? null : [...allowed]);
     }
     this.#add(id);
