@@ -103,7 +103,7 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
   };
   if (state.step === 0) {
     if (task.baselines !== undefined) hooks.onBaselines?.();
-    for (const baseline of (await task.baselines?.()) ?? [])
+    for (const baseline of (await task.baselines?.(startsOf(run, streams.heldOut[0]))) ?? [])
       report({ kind: 'baseline', step: 0, ...baseline });
     report(await evaluationEvent());
   }
@@ -138,15 +138,18 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
   return { ...result, step: state.step, ended, best, last, confirmed };
 }
 
-/** Plays held-out starts with these parameters; the streams determine starts and samples. */
+const startsOf = ({ settings: { evaluation, seed } }: OnlineLearning, stream: number) =>
+  deriveSeeds(seed, [stream], evaluation.episodes);
+
+/** Plays with these parameters; the streams determine starts and samples. */
 function measureParameters(
-  { sampler, settings: { evaluation, seed }, task }: OnlineLearning,
+  run: OnlineLearning,
   parameters: readonly Parameter[],
   [starts, samples]: readonly [number, number],
 ) {
+  const { sampler, settings, task } = run;
   sampler.refresh(parameters);
-  const startSeeds = deriveSeeds(seed, [starts], evaluation.episodes);
-  return task.measure(sampler, startSeeds, deriveSeeds(seed, [samples], 1)[0]!);
+  return task.measure(sampler, startsOf(run, starts), deriveSeeds(settings.seed, [samples], 1)[0]!);
 }
 
 /** The checkpoint stores the best mean reward as a loss, so its sign is reversed. */

@@ -10,12 +10,12 @@ export const wasChosen = (allowed: readonly number[] | null): boolean => allowed
 export interface RlTask {
   /** Plays `size` episodes from each start, or for each run in flight; `seed` is for sampling. */
   play(sampler: Sampler, starts: readonly number[], size: number, seed: number): Promise<readonly Group[]>;
-  /** Evaluates the model on held-out starts or runs; `seed` is for sampling. */
+  /** Evaluates the model in these starts, or in the runs that they determine; `seed` is for sampling. */
   measure(sampler: Sampler, starts: readonly number[], seed: number): Promise<Measurement>;
   /** State that the next groups depend on, in addition to the starts; stored in checkpoints. */
   readonly progress?: { save(): string; restore(saved: string): Promise<void> };
-  /** Results of baseline searches on the held-out runs. */
-  baselines?(): Promise<readonly Baseline[]>;
+  /** Results of baseline searches in the runs that these starts determine. */
+  baselines?(starts: readonly number[]): Promise<readonly Baseline[]>;
   close(): Promise<void>;
 }
 

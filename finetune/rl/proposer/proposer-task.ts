@@ -48,11 +48,15 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
   const isConstrained = config.answers.format === 'constrained';
   const plans = runPlans(config);
   const training = new RunsInFlight(plans.tasks, config.groups, env);
-  const heldOutConfigs = Array.from({ length: config.evaluation.runs }, (_, i) => configOf(plans.heldOut, i));
-  const playBaselines = () =>
-    Promise.all(config.baselines.map((name) => playBaseline(name, heldOutConfigs, env)));
-  let baselines: ReturnType<typeof playBaselines> | undefined;
-  const getBaselines = () => (baselines ??= playBaselines());
+  const configsFrom = (starts: readonly number[]) => starts.map((start) => configOf(plans.heldOut, start));
+  const playBaselines = (starts: readonly number[]) =>
+    Promise.all(config.baselines.map((name) => playBaseline(name, configsFrom(starts), env)));
+  const baselinesByStarts = new Map<string, ReturnType<typeof playBaselines>>();
+  const getBaselines = (starts: readonly number[]) => {
+    const played = baselinesByStarts.get(starts.join()) ?? playBaselines(starts);
+    baselinesByStarts.set(starts.join(), played);
+    return played;
+  };
   const iterate: Iterate = async (sampler, runs, seeds) => {
     const prompts = runs.map((run) => run.prompt());
     const replies = await sampler.answer(
@@ -87,9 +91,9 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
         replies.map((reply, k) => episodeOfCandidate(reply, candidates[k]!, rewards[k]!)),
       );
     },
-    async measure(sampler, _, seed) {
-      const outcomes = await playHeldOut(sampler, heldOutConfigs, env, iterate, seed);
-      const rivals = isAbsolute(config.reward) ? [] : await getBaselines();
+    async measure(sampler, starts, seed) {
+      const outcomes = await playRuns(sampler, configsFrom(starts), env, iterate, seed);
+      const rivals = isAbsolute(config.reward) ? [] : await getBaselines(starts);
       const scores = outcomes.flatMap(({ answeredPrompts }) => answeredPrompts.flatMap(scoresOf));
       const bestReturns = outcomes.flatMap(({ best }) => best ?? []);
       return {
@@ -106,8 +110,8 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
       };
     },
     ...(config.baselines.length > 0 && {
-      baselines: async () =>
-        (await getBaselines()).map(({ returns, ...one }) => ({ ...one, bestReturn: mean(returns) })),
+      baselines: async (starts) =>
+        (await getBaselines(starts)).map(({ returns, ...one }) => ({ ...one, bestReturn: mean(returns) })),
     }),
     progress: { save: () => training.save(), restore: (saved) => training.restore(saved) },
     close: () => training.close(),
@@ -186,21 +190,21 @@ class RunsInFlight {
   }
 }
 
-interface HeldOutOutcome {
+interface RunOutcome {
   /** Best return of the run, including warm-up; undefined if nothing was evaluated. */
   readonly best: number | undefined;
   /** The run's prompts, each with one reply. */
   readonly answeredPrompts: readonly AnsweredPrompt[];
 }
 
-/** Plays all held-out runs together, with one candidate per iteration. */
-async function playHeldOut(
+/** Plays runs together, with one candidate per iteration. */
+async function playRuns(
   sampler: Sampler,
   configs: readonly Config[],
   env: Env,
   iterate: Iterate,
   seed: number,
-): Promise<readonly HeldOutOutcome[]> {
+): Promise<readonly RunOutcome[]> {
   const runs: RunInFlight[] = [];
   const answeredByRun = configs.map((): AnsweredPrompt[] => []);
   try {
@@ -224,7 +228,7 @@ async function playHeldOut(
 const scoresOf = ({ candidates }: AnsweredPrompt): readonly number[] =>
   candidates.flatMap((one) => (one.kind === 'evaluated' ? one.score : []));
 
-function toSample({ answeredPrompts }: HeldOutOutcome): Sample {
+function toSample({ answeredPrompts }: RunOutcome): Sample {
   const last = answeredPrompts.at(-1)!;
   const score = scoresOf(last)[0] ?? null;
   return createSample([{ prompt: last.prompt, reply: last.replies[0]!.text }], { score });
