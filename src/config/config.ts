@@ -143,6 +143,7 @@ export type ConfirmationConfig = z.output<typeof confirmationSchema>;
 
 /** A config with the defaults of its schema filled in and shorthands expanded. It is itself a valid config. */
 export type Config = Omit<ParsedConfig, '$schema' | 'sweep'>;
+export type ConfigWithPolicy = Config & { readonly policy: NonNullable<Config['policy']> };
 
 /**
  * Expands short forms that name a user's file, in every section that allows one: `{provider: ./my-model.js}` becomes

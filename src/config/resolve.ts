@@ -7,14 +7,13 @@ import { withListPrice } from '../models/hosted/prices.js';
 import { withLocalDefaults } from '../models/local/default-sampling.js';
 import type { LocalConfig } from '../models/local/settings.js';
 import { defaultPolicy } from '../policies/families.js';
-import type { PolicyConfig } from '../policies/settings.js';
 import type { MemoryConfig } from '../prompting/settings.js';
-import type { Config } from './config.js';
+import type { Config, ConfigWithPolicy } from './config.js';
 import { type ModelConfig, mapMembers } from './model.js';
 import { withStageModels } from './stages.js';
 
 /** A config with all defaults filled in, frozen. */
-export type ResolvedConfig = Config & { readonly policy: PolicyConfig; readonly memory: MemoryConfig };
+export type ResolvedConfig = ConfigWithPolicy & { readonly memory: MemoryConfig };
 
 /** Facts, besides the config, on which defaults depend. */
 export interface ResolutionInputs {

@@ -1,16 +1,15 @@
-import type { Config } from '../config/config.js';
+import type { Config, ConfigWithPolicy } from '../config/config.js';
 import type { ModelConfig, SingleModelConfig } from '../config/model.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import type { LanguageModel } from '../models/language-model.js';
 import type { PolicyFamily } from '../policies/policy.js';
-import type { PolicyConfig } from '../policies/settings.js';
 import type { PromptSet } from '../prompting/templates/prompt-set.js';
 import type { Proposer } from '../proposers/proposer.js';
 import type { Stage } from './parts.js';
 
 /** Loads a stage's prompts and its model; undefined if the config doesn't have the stage. */
 export type PrepareStage = (
-  config: Config & { readonly policy: PolicyConfig },
+  config: ConfigWithPolicy,
   env: Readonly<Record<string, string | undefined>>,
   own: { readonly stages?: Readonly<Record<string, LanguageModel>> | undefined },
 ) => Promise<PreparedStage | undefined>;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { append } from '../base/append.js';
 import { UserError } from '../base/errors.js';
 import { openRegularFile } from '../base/files/regular-file.js';
-import type { Config } from '../config/config.js';
+import type { Config, ConfigWithPolicy } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
 import { isSelfContained, makeEnvironment } from '../environments/catalogue/open.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
@@ -22,7 +22,7 @@ import { openLogs, readManifest, runFiles } from './reader.js';
 export interface OpenedRun {
   readonly path: string;
   readonly manifest: Manifest;
-  readonly config: Config & { readonly policy: PolicyConfig };
+  readonly config: ConfigWithPolicy;
   readonly environment: EnvironmentSpec;
   readonly family: PolicyFamily;
   readonly recorded: RecordedRun;

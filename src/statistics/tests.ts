@@ -103,7 +103,7 @@ export const minForVerdict = 6;
 
 export const significanceLevel = 0.05;
 
-export interface TestResult {
+interface TestResult {
   /** 95% interval, not corrected for multiple tests; null if there are too few values to compute it. */
   readonly interval: Interval | null;
   /** Two-sided p-value; null if there are too few values for a verdict. */

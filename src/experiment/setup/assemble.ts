@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { append } from '../../base/append.js';
 import { type Problem, UserError } from '../../base/errors.js';
 import { hashModules, type ModuleHashes } from '../../base/modules/sources.js';
-import { type Config, modulesOf } from '../../config/config.js';
+import { type Config, type ConfigWithPolicy, modulesOf } from '../../config/config.js';
 import { loadConfig } from '../../config/load.js';
 import { isBaseline, membersOf } from '../../config/model.js';
 import { requirePrices } from '../../config/model-checks.js';
@@ -123,12 +123,7 @@ export async function assemble(
 }
 
 async function loadPrompts(
-  {
-    environment: { options },
-    evaluation: { maxSteps },
-    policy,
-    prompts,
-  }: Config & { readonly policy: PolicyConfig },
+  { environment: { options }, evaluation: { maxSteps }, policy, prompts }: ConfigWithPolicy,
   environment: EnvironmentSpec,
 ): Promise<PromptSet> {
   const { description, helpers, set } = prompts;
@@ -152,9 +147,7 @@ async function openEnvironmentOf(
  * Creates the evaluation threads. Undefined if the main thread plays, for remote environments, which run in their own
  * processes, and for environment objects, which can't be sent to a thread.
  */
-export function workersFor(
-  config: Config & { readonly policy: PolicyConfig },
-): EvaluationWorkers | undefined {
+export function workersFor(config: ConfigWithPolicy): EvaluationWorkers | undefined {
   const { environment, evaluation, policy } = config;
   if (isRemoteId(environment.id) || environment.id.startsWith(customPrefix)) return undefined;
   return createWorkers(
@@ -172,7 +165,7 @@ export async function closeEnvironment({
 }
 
 function importedParameters(
-  { policy, warmup: { from: path } }: Config & { readonly policy: PolicyConfig },
+  { policy, warmup: { from: path } }: ConfigWithPolicy,
   family: PolicyFamily,
   environment: string,
 ): readonly ParameterVector[] {
