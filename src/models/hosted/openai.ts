@@ -34,7 +34,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
   const id = `openai/${config.name}`;
   const server = { isReached: false };
   const dialect = newDialect(baseUrl, config);
-  /** The context length that the server reports, requested only once. */
+  /** The context length that the server reports, requested until it answers. */
   let contextLength: ReturnType<typeof servedContext> | undefined;
 
   /** Sends a request, and adapts the dialect to a rejection if possible. @throws AttemptError, or another if aborted */
@@ -66,6 +66,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
     givesSeveral: true,
     async context(signal) {
       contextLength ??= servedContext(settings, config.name, signal).catch((error) => {
+        contextLength = undefined;
         if (!(error instanceof AttemptError)) throw error;
         throw new ModelError(error.kind, redact(`${id}: ${error.message}`, secrets), {
           retries: 0,

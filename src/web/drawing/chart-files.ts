@@ -33,7 +33,8 @@ export function chartFiles(
       .join(' ')
       .toLowerCase()
       .match(/[a-z0-9]+/g)!
-      .join('-');
+      .join('-')
+      .slice(0, 110);
   for (const section of sections) {
     let heading = section.title;
     const walk = (shown: ContentJson) => {
@@ -48,7 +49,7 @@ export function chartFiles(
         const name = [own, ...Array.from(taken, (_, i) => `${own}-${i + 2}`)].find((one) => !taken.has(one))!;
         taken.add(name);
         const svg = (picture = pictureOf(chartData)) => svgFile(title, picture);
-        files.set(data, { name: `${name.slice(0, 120)}.svg`, title, svg });
+        files.set(data, { name: `${name}.svg`, title, svg });
       } else children.forEach(walk);
     };
     section.content.forEach(walk);

@@ -183,7 +183,7 @@ function alarmViews({ about, facts }: ShownTraining): readonly Content[] {
   );
 }
 
-function resultView({ facts }: ShownTraining): Content {
+function resultView({ about, facts }: ShownTraining): Content {
   const { best, command, folder, path, result, status, unit } = facts;
   const cwd = folder ?? path;
   if (status !== 'completed') {
@@ -195,7 +195,7 @@ ${preformatted(command)}`;
   }
   const use = commandToUse(facts, cwd);
   const weights =
-    best === null
+    best === null || about?.config.result === 'last'
       ? 'the weights after the last step'
       : `the weights at ${unit} ${formatCount(best.step)}, which had the best ${best.name}`;
   return html`<p>The result${result !== null && html` (<code>${shownPath(result, cwd)}</code>)`} contains ${weights}.${use !== null && ' On the command line:'}</p>

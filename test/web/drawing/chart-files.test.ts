@@ -76,6 +76,14 @@ it('the charts of a short run, and of two tasks of a sweep, have distinct file n
   }
 });
 
+it('charts with the same long title have distinct file names', () => {
+  const line = { label: 'a', draw: 'line', color: '--accent', values: [1] } as const;
+  const chart: Chart = { label: 'a', x: { title: 'x' }, y: { title: 'y' }, at: [1], series: [line] };
+  const section = { id: 's', title: 'a'.repeat(200), content: [chartFigure(chart)] };
+  const sections = [section, { ...section, content: [chartFigure({ ...chart })] }];
+  expect(filesOf({ title: 'a', header: '', footer: '', sections }).size).toBe(2);
+});
+
 it('hostile names are text, and a chart without values has no file', () => {
   const hostile = '</text><script>alert(1)</script>\u0001&';
   const line = { label: hostile, draw: 'line', color: '--accent', values: [1] } as const;

@@ -22,7 +22,7 @@ export interface RevisionFigures {
   readonly distance: number | null;
   readonly calls: number;
   readonly tokens: number;
-  /** 0 if the model has no price; absent without calls. */
+  /** Absent if no call has a price. */
   readonly cost?: number;
 }
 
@@ -36,7 +36,7 @@ export function revisionFigures(
   const revisions: Revision[] = [];
   for (const event of events) if (event.kind === 'revised') revisions.push(event);
   const usages: UsageTotals[] = [];
-  for (const call of calls) if (stageOf(call) !== 'proposal') usages.push(usageOfCall(call, 0, true));
+  for (const call of calls) if (stageOf(call) !== 'proposal') usages.push(usageOfCall(call, 0, call.cost !== undefined));
   if (revisions.length + usages.length === 0) return undefined;
   const usage = sumUsage(usages);
   const count = (result: Revision['result']) => revisions.filter((one) => one.result === result).length;
