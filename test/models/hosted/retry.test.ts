@@ -14,7 +14,7 @@ describe('callWithRetries', () => {
       seed: 0,
       signal: undefined,
     });
-    expect(await call).toMatchObject({ value: false, attempted: { retries: 0 } });
+    expect(await call).toMatchObject({ value: false, attemptInfo: { retries: 0 } });
   });
 });
 
