@@ -34,7 +34,7 @@ export const options = (y: Argv) =>
       choices: precisions,
       requiresArg: true,
       describe:
-        'Data type of the matrices (for merged or a GGUF base, only the changed ones): stored (the default) or f32 for merged; any but stored for gguf (default: f16)',
+        'Data type of the matrices; with merged: stored (the default) or f32, for changed ones only; with gguf: any other (default: f16), with a GGUF base for changed ones only',
     })
     .option('ignore-keys', commonOptions.ignoreKeys)
     .option('json', commonOptions.json)

@@ -65,7 +65,7 @@ export const bestParameters = ({ best, parameters }: TrainingState): readonly Pa
  */
 export function identityOf(described: Iterable<unknown>, parameters: readonly Parameter[] = []): string {
   const hash = createHash('sha256');
-  for (const one of described) hash.update(`${JSON.stringify(one)}\n`);
+  for (const item of described) hash.update(`${JSON.stringify(item)}\n`);
   for (const { name, shape, values } of parameters) {
     hash.update(JSON.stringify([name, shape]));
     const { buffer, byteOffset, byteLength } = values;

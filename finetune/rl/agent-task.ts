@@ -1,5 +1,5 @@
 /** The task of an agent: the model plays groups of episodes in an environment. */
-import { type Game, type GameSetting, localArena, playGames } from '../../src/agents/player.js';
+import { type Game, type GameSetup, localArena, playGames } from '../../src/agents/player.js';
 import { openAgent } from '../../src/agents/prompted-agent.js';
 import { replyFormatOf } from '../../src/agents/reading.js';
 import { requireListedActions } from '../../src/agents/settings.js';
@@ -47,7 +47,7 @@ export async function openAgentTask(
     size: number,
     seed: number,
   ): Promise<readonly Game<SampledReply>[]> => {
-    const setting: GameSetting<SampledReply> = { arena, agent, ...playing, speaker: sampler };
+    const setting: GameSetup<SampledReply> = { arena, agent, ...playing, speaker: sampler };
     const samplingSeeds = deriveSeeds(seed, [], starts.length * size);
     const gameSeeds = samplingSeeds.map((sampling, i) => ({
       start: starts[Math.floor(i / size)]!,

@@ -119,7 +119,7 @@ function estimateAdvantages(
   );
 }
 
-/** Distributes the numbers of an episode's trained tokens to its sequences; untrained tokens get 0. */
+/** Splits an episode's advantages and returns, one per trained token, among its sequences; untrained tokens get 0. */
 function splitBySequence(
   sequences: readonly ScoredSequence[],
   { advantages, returns }: { readonly advantages: readonly number[]; readonly returns?: readonly number[] },

@@ -20,7 +20,7 @@ export async function rl(args: TrainingArguments, context: CommandContext): Prom
   const config = loadLearningConfig(args.config, args.overrides, context.cwd, context.note);
   requireRuntime();
   const plan = planLearning(config, context.env);
-  const words = wordsOf(config);
+  const terms = wordsOf(config);
   return runTraining<OnlineOutcome & TrainingResult>(
     {
       command: 'rl',
@@ -30,9 +30,9 @@ export async function rl(args: TrainingArguments, context: CommandContext): Prom
       checks: policyChecks(config.objective.kind !== 'ppo'),
       figures: ({ policyReturn, reward = Number.NaN }) => [
         // Mean ranks hardly change, and improvements depend on earlier policies; the policies' return shows progress.
-        `return ${formatNumber(words.relative && policyReturn !== undefined ? policyReturn : reward, 3)}`,
+        `return ${formatNumber(terms.relative && policyReturn !== undefined ? policyReturn : reward, 3)}`,
       ],
-      line: (metric) => lineOf(metric, words),
+      line: (metric) => lineOf(metric, terms),
       limits: config.limits,
       train: (hooks) => learn(plan, hooks, context.milliseconds),
       dataset: ({ step }) => datasetOf(config, step),

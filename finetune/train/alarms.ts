@@ -158,7 +158,7 @@ export function templateAlarms(
   return [
     {
       alarm: 'other-prompts',
-      message: `the number of tokens has changed for ${changedPrompts.length} of ${prompts.length} prompts served to ${name}, e.g. from ${changedPrompts[0].before} to ${changedPrompts[0].now}, so training would use different prompts`,
+      message: `the number of tokens has changed for ${changedPrompts.length} of ${prompts.length} prompts sent to ${name}, e.g. from ${changedPrompts[0].before} to ${changedPrompts[0].now}, so training would use different prompts`,
       hint: "set `template` to the runs' model.template, and use the same tokenizer",
     },
   ];

@@ -23,8 +23,10 @@ export function policyStatistics(
   const hasSampler = hasAll('sampler');
   return {
     entropy: average(({ entropy }) => entropy),
-    mismatch: hasSampler ? average(({ old, sampler }) => k3Estimate(old - sampler!)) : 0,
-    largestMismatch: hasSampler ? largest(tokens.map(({ old, sampler }) => Math.abs(old - sampler!))) : 0,
+    mismatch: hasSampler ? average(({ oldLogp, sampler }) => k3Estimate(oldLogp - sampler!)) : 0,
+    largestMismatch: hasSampler
+      ? largest(tokens.map(({ oldLogp, sampler }) => Math.abs(oldLogp - sampler!)))
+      : 0,
     ...(hasAll('reference') && { kl: average(({ logp, reference }) => k3Estimate(reference! - logp)) }),
     ...varianceFigures(examples),
     clipShare:
@@ -35,7 +37,7 @@ export function policyStatistics(
 
 interface TokenFigures {
   readonly logp: number;
-  readonly old: number;
+  readonly oldLogp: number;
   readonly sampler: number | undefined;
   readonly reference: number | undefined;
   readonly entropy: number;
@@ -54,7 +56,7 @@ function tokensOf(
   const total = kind === 'rloo' ? sum(tokens.map(difference)) : undefined;
   return tokens.map((token) => ({
     logp: logp[token]!,
-    old: oldLogp[token]!,
+    oldLogp: oldLogp[token]!,
     sampler: samplerLogp?.[token],
     reference: referenceLogp?.[token],
     entropy: outputs.entropy![token]!,

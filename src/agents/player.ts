@@ -38,7 +38,7 @@ export interface Game<R extends Reply = Reply> {
   readonly info: TextInfo | undefined;
 }
 
-export interface GameSetting<R extends Reply> {
+export interface GameSetup<R extends Reply> {
   readonly arena: Arena;
   readonly agent: Agent;
   readonly speaker: Speaker<R>;
@@ -59,7 +59,7 @@ export interface GameSeeds {
 
 /** Plays one episode per pair of seeds, in order; once the speaker stops, omits its batch and all later ones. */
 export async function playGames<R extends Reply>(
-  setting: GameSetting<R>,
+  setting: GameSetup<R>,
   seeds: readonly GameSeeds[],
 ): Promise<readonly Game<R>[]> {
   const { batch } = setting.arena;
@@ -90,7 +90,7 @@ export async function playGames<R extends Reply>(
 
 class RunningGame<R extends Reply> {
   readonly slot: number;
-  readonly #setting: GameSetting<R>;
+  readonly #setting: GameSetup<R>;
   readonly #number: number;
   readonly #seed: number;
   readonly #random: RandomGenerator;
@@ -107,7 +107,7 @@ class RunningGame<R extends Reply> {
   #terminated = false;
   #truncated = false;
 
-  constructor(setting: GameSetting<R>, slot: number, number: number, seed: number, observation: Observation) {
+  constructor(setting: GameSetup<R>, slot: number, number: number, seed: number, observation: Observation) {
     this.slot = slot;
     this.#setting = setting;
     this.#number = number;

@@ -3,13 +3,13 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { UserError } from '../base/errors.js';
 import type { Agent } from './agent.js';
 import type { PlayConfig } from './play-config.js';
-import type { Arena, GameSetting } from './player.js';
+import type { Arena, GameSetup } from './player.js';
 import { listedChoices } from './reading.js';
 import type { Reply } from './speaker.js';
 
 /** A player, with the settings that games need. */
 export interface Player<R extends Reply = Reply>
-  extends Pick<GameSetting<R>, 'agent' | 'speaker' | 'fallback'> {
+  extends Pick<GameSetup<R>, 'agent' | 'speaker' | 'fallback'> {
   /** Maximum number of times in a row that the player is asked again after an unclear reply. */
   readonly asks: number;
 }

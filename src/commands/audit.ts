@@ -29,7 +29,8 @@ export const options = (y: Argv) =>
     .option('searches', {
       ...kinds.number,
       default: 3,
-      describe: 'Repeats of random search and of a Gaussian process, each with the same budget; 0: none',
+      describe:
+        'Repeats of random search and of a Gaussian process, each with as many evaluations as the record; 0: none',
     })
     .option('html', { ...kinds.text, describe: 'Write a page with curves to this file' })
     .option('open', commonOptions.open)

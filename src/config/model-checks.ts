@@ -19,7 +19,7 @@ export function modelProblems(config: Config): readonly MaybeProblem[] {
     second && {
       field: `${second.field}.provider`,
       value: second.config.provider,
-      message: `is a second language model, but costs, limits and retries apply to a single one, ${first!.config.provider}`,
+      message: `is a second language model, after ${first!.config.provider} (${first!.field}); costs, limits and retries apply to only one`,
       hint: 'keep one language model, with any number of baselines',
     },
     ...languageModelsIn(config).flatMap(({ config: model, field }) => [

@@ -93,7 +93,7 @@ export const ollamaSchema = z.strictObject({
     .optional()
     .describe('Context window in tokens (num_ctx; default: enough for the longest prompt and its reply)'),
   think: describe(
-    'Reasoning before the answer: true, false or an effort',
+    'Reasoning before the answer: true, false, or an effort (low, medium, high)',
     z.union([z.boolean(), z.enum(['low', 'medium', 'high'])]).optional(),
   ),
   keepAlive: text

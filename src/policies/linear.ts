@@ -8,7 +8,7 @@ import {
   type ParameterVector,
   type Policy,
   type PolicyFamily,
-  type VectorShape,
+  type PolicyShape,
   vectorShape,
   weightParameters,
   weightsFrom,
@@ -16,7 +16,7 @@ import {
 import type { LinearConfig } from './settings.js';
 
 /** Shape of the weight matrix: a row per observation dimension, plus one for the bias, if any; a column per output. */
-interface LinearShape extends VectorShape {
+interface LinearShape extends PolicyShape {
   readonly bias: boolean;
 }
 

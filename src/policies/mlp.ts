@@ -9,7 +9,7 @@ import {
   type Policy,
   type PolicyDescription,
   type PolicyFamily,
-  type VectorShape,
+  type PolicyShape,
   vectorShape,
   weightParameters,
   weightsFrom,
@@ -126,7 +126,7 @@ function buildNetwork(
 }
 
 /** Examples: `layer 1: weight of observation[0] for unit 3`, `layer 2: bias of action 1`. */
-function weightNames(layers: readonly Layer[], shape: VectorShape): readonly string[] {
+function weightNames(layers: readonly Layer[], shape: PolicyShape): readonly string[] {
   const targets = outputNames(shape);
   return layers.flatMap(({ inputs, units }, l) => {
     const unitNames = l < layers.length - 1 ? Array.from({ length: units }, (_, j) => `unit ${j}`) : targets;

@@ -41,7 +41,7 @@ export interface Policy {
 export const policyFor = (policy: Policy, seed: number): Policy => policy.forEpisode?.(seed) ?? policy;
 
 /** Input and output dimensions of a policy that maps a vector to outputs, and how outputs become actions. */
-export interface VectorShape {
+export interface PolicyShape {
   /** Length of the observation vector. */
   readonly observations: number;
   /** Number of outputs: one per discrete action, or per dimension of a continuous action. */
@@ -59,14 +59,14 @@ export type PolicyDescription =
       readonly bias: boolean;
       /** Present if the parameters are not the weights themselves. */
       readonly projection?: Projection;
-    } & VectorShape)
+    } & PolicyShape)
   | ({
       readonly kind: 'mlp';
       readonly hidden: readonly number[];
       readonly activation: 'tanh' | 'relu' | 'leaky-relu';
       /** Present if the parameters are not the weights themselves. */
       readonly projection?: Projection;
-    } & VectorShape)
+    } & PolicyShape)
   | {
       readonly kind: 'q-table';
       /** `actions`: one action per state. `values`: one value per state and action; the best action is taken. */
@@ -185,7 +185,7 @@ export const weightsFrom = (
 export function vectorShape(
   { id, observationSpace, actionSpace }: EnvironmentSpec,
   kind: string,
-): VectorShape {
+): PolicyShape {
   const inputSpace = requireNumericSpace(observationSpace, id);
   if (inputSpace.kind === 'discrete') {
     throw new UserError({
@@ -213,7 +213,7 @@ export const outputNames = ({
   outputs,
   discrete,
   firstAction,
-}: Omit<VectorShape, 'observations'>): readonly string[] =>
+}: Omit<PolicyShape, 'observations'>): readonly string[] =>
   Array.from({ length: outputs }, (_, a) => (discrete ? `action ${a + firstAction}` : `action[${a}]`));
 
 /** Specifies one parameter per named weight or, if `rank` is given, per coordinate of a random subspace. */

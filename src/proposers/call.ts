@@ -27,7 +27,7 @@ export interface CallContext {
   readonly now: () => Date;
   /** Called with the waiting time if a rate limit or Retry-After delays an attempt by a second or more. */
   readonly onWait?: ((milliseconds: number) => void) | undefined;
-  /** Follows a local model while it reads the prompt. */
+  /** Called with the progress while a local model reads the prompt. */
   readonly onRead?: OnRead | undefined;
   /** Called for each failed attempt, failed call, and fault in a reply. */
   readonly onFault?: AttemptHooks['onFault'];

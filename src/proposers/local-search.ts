@@ -58,10 +58,10 @@ const cornerProbability = 0.35;
  * of the range and the whole range. Tables change as in hill climbing.
  */
 export function createMix(): Baseline {
-  const climb = createClimbState();
+  const stateFor = createClimbState();
   return {
     propose(task, random) {
-      const { seen, best } = climb(task);
+      const { seen, best } = stateFor(task);
       const { low, high } = task.parameters;
       if (best === undefined || isTable(task.parameters))
         return proposeFrom(best, task, seen, random, (widening) => ({ deviation: 0, extra: widening }));

@@ -116,7 +116,8 @@ export const seenByRequest =
 
 /** Joins the proposals of several proposers; none if one of them was interrupted. */
 export function joinProposals(parts: readonly Proposals[]): Proposals {
-  const { end } = parts.find((part) => part.end !== undefined) ?? {};
+  const ends = parts.flatMap((part) => part.end ?? []);
+  const end = ends.find(({ kind }) => kind === 'interrupted') ?? ends[0];
   const proposals = end?.kind === 'interrupted' ? [] : parts.flatMap((part) => part.proposals);
   return { proposals: proposals.toSorted((a, b) => a.candidate - b.candidate), end };
 }

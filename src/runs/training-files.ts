@@ -15,7 +15,7 @@ export const trainingFiles = {
 } as const;
 
 /** Default folder of training runs. */
-export const trainingsFolder = 'tuned';
+export const tunedFolder = 'tuned';
 
 /** Files that mark the result of a training run, as opposed to its directory. */
 const resultFiles = ['adapter_config.json', 'config.json', 'policy.json'];

@@ -11,7 +11,7 @@ import { resultFiles } from '../studies/plan.js';
 import { HttpError } from './http.js';
 import { withSettings } from './run-data.js';
 
-/** Milliseconds between reads of watched files; directories are scanned less often. */
+/** Milliseconds between checks of watched files for changes; directories are scanned less often. */
 const pollMs = 250;
 const minScanPauseMs = 1000;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { genericAgent } from '../../src/agents/agent.js';
-import { type GameSetting, localArena, playGames } from '../../src/agents/player.js';
+import { type GameSetup, localArena, playGames } from '../../src/agents/player.js';
 import { openAgent } from '../../src/agents/prompted-agent.js';
 import { messagesOf, type Reply, type Speaker } from '../../src/agents/speaker.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
@@ -21,11 +21,11 @@ const modelSpeaker = (model: LanguageModel): Speaker => ({
 async function playing(
   id: string,
   say: (call: ScriptedCall, index: number) => string,
-  given: Partial<GameSetting<Reply>> = {},
+  given: Partial<GameSetup<Reply>> = {},
 ) {
   const environments = [await makeEnvironment(id), await makeEnvironment(id)];
   const model = createScriptedModel(say);
-  const setting: GameSetting<Reply> = {
+  const setting: GameSetup<Reply> = {
     arena: localArena(environments),
     agent: genericAgent(environments[0]!),
     speaker: modelSpeaker(model),

@@ -179,7 +179,7 @@ describe('a memory budget that hides evaluations', () => {
     expect(await hidden(config('tokens: 16000'), [`memory.tokens=${enough}`])).toBeUndefined();
   });
 
-  it('is compared with the evaluations that the memory settings select', async () => {
+  it('causes a warning only if the memory settings select more evaluations than fit', async () => {
     expect(await hidden(config('best: 20, recent: 50'))).toBeUndefined();
     expect((await hidden(config('best: 20, recent: 50, tokens: 4000')))?.message).toContain('of the 70');
     expect(await hidden(config('best: 0, recent: 0, tokens: 100'))).toBeUndefined();

@@ -234,7 +234,7 @@ prompts: { set: own/set, description: d.hbs }
     expect(load('model.path=there').model).toMatchObject({ path: resolve(cwd, 'there') });
   });
 
-  it('in training configs follow the same rule', () => {
+  it('in training configs are relative to the config, and in overrides to the working directory', () => {
     const training = written(samples.training, 'tune.yaml');
     expect(loadTrainConfig(training.file, ['dataset=d'], cwd)).toMatchObject({
       model: join(training.folder, 'base'),

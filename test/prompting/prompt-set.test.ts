@@ -125,10 +125,7 @@ describe('the template check', () => {
       'user.hbs:1:1: unknown helper `iff`\n  hint: did you mean `if`? Otherwise, set',
     ],
     ['{{upper best}}', 'unknown helper `upper`\n  hint: set prompts.helpers to the module that defines it'],
-    [
-      '{{best.score}}',
-      'user.hbs:1:3: `best.score` may be absent\n  hint: put variables that may be absent inside',
-    ],
+    ['{{best.score}}', 'user.hbs:1:3: `best.score` may be absent\n  hint: put it inside'],
     ['{{failure.missing}}', 'unknown variable `failure.missing`\n  hint: use environment, policy,'],
     ['a\nb {{iteration', 'user.hbs:2: invalid Handlebars syntax near “a'],
     ['a\n{{#if best}}x{{/unless}}', "user.hbs:2:4: if doesn't match unless"],

@@ -91,7 +91,7 @@ describe('the checks of Host and Origin', () => {
     expect(await statusFrom(name.includes(':') || name === 'localhost' ? name : `${name}:${port}`)).toBe(403);
   });
 
-  it('reject pages from other origins and accept their own', async () => {
+  it("reject pages from other origins, and accept the server's own", async () => {
     const host = `127.0.0.1:${port}`;
     for (const name of ['127.0.0.1', 'localhost'])
       expect(await statusFrom(host, `http://${name}:${port}`)).toBe(200);

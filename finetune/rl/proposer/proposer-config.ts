@@ -16,7 +16,7 @@ import {
   layerSchema,
   type TaskPlan,
   tasksSchema,
-  withLayers,
+  withExperimentKeys,
 } from './tasks.js';
 
 const proposerSettings = learningSettings.extend({
@@ -79,7 +79,7 @@ let jsonSchema: SchemaNode | undefined;
 export const proposerKind: SettingsKind<ParsedConfig> = {
   schema,
   get json() {
-    jsonSchema ??= withLayers(jsonSchemaOf(schema));
+    jsonSchema ??= withExperimentKeys(jsonSchemaOf(schema));
     return jsonSchema;
   },
   example: 'updates=20 or reward.kind=rank',

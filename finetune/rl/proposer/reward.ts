@@ -26,7 +26,7 @@ export const rewardSchema = z.discriminatedUnion('kind', [
     kind: z
       .literal('improvement')
       .describe(
-        'Improvement of the mean return over the best policy in the memory, divided by the standard deviation of the returns in the memory or, if that is 0, in the group',
+        "Improvement of the mean return over the run's best earlier policy, divided by the standard deviation of the run's earlier returns or, if that is 0, of the group's",
       ),
     ...sharedFields(-1, repeatText),
   }),

@@ -85,7 +85,7 @@ export const layerLongForm = (path: Path, value: unknown) =>
 const taskLists = ['tasks', 'heldOut'] as const;
 
 /** Adds the keys of an experiment's config to a schema's `experiment` and to the items of its lists of tasks. */
-export function withLayers(own: SchemaNode): SchemaNode {
+export function withExperimentKeys(own: SchemaNode): SchemaNode {
   const excludedKeys = new Set(['$schema', 'slurm', 'sweep', ...reservedKeys]);
   const keys = Object.entries(partialSchema(experimentKind.json).properties!);
   const properties = Object.fromEntries(keys.filter(([key]) => !excludedKeys.has(key)));

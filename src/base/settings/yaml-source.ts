@@ -42,20 +42,20 @@ export function parseSource(text: string, file: string, version: '1.1' | '1.2' =
     throw new UserError({ file, message: `has ${text.length} characters; the maximum is ${maxTextLength}` });
   if ((text.match(/[:?,]/g)?.length ?? 0) > maxKeys)
     throw new UserError({ file, message: 'has too many keys' });
-  const lines = new LineCounter();
+  const lineCounter = new LineCounter();
   const document = withUserErrors(file, () =>
     parseDocument(text, {
       version,
       // Dates stay strings.
       customTags: (tags) => tags.filter((tag) => typeof tag === 'string' || !tag.tag.endsWith(':timestamp')),
-      lineCounter: lines,
+      lineCounter: lineCounter,
       prettyErrors: false,
       // With 'error', `yaml` emits no process warnings; they are still in document.warnings.
       logLevel: 'error',
     }),
   );
   const locationOf = (offset: number): SourceLocation => {
-    const { line, col } = lines.linePos(offset);
+    const { line, col } = lineCounter.linePos(offset);
     return { file, line: Math.max(1, line), column: Math.max(1, col) };
   };
   // `yaml` also reports the errors that result from the first one at a location.

@@ -60,7 +60,7 @@ export function assign({ config }: ImportDraft, fields: ConfigFields): string[] 
   return setFields.map(([path]) => path);
 }
 
-/** Copies the values of their keys to the given paths; skips keys without a value. */
+/** Copies values from the imported config: `paths` maps its keys to paths in ours. Skips keys without a value. */
 export function carryAll(draft: ImportDraft, paths: Readonly<Record<string, string>>): void {
   for (const [key, path] of Object.entries(paths)) {
     const value = keyValue(draft.foreign, key);

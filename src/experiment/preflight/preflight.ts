@@ -141,7 +141,7 @@ function notationFindings(config: Config): readonly MaybeFinding[] {
         field,
         value,
         message: "can't be read by the embedded model, which only understands the prompt set `compact`",
-        hint: 'set prompts.set=compact, or choose another model',
+        hint: `${field === 'prompts.set' ? 'set prompts.set=compact, or ' : ''}choose another model`,
       }),
   );
 }

@@ -33,7 +33,7 @@ export interface RunEstimate {
 interface ModelCalls {
   readonly model: object;
   readonly calls: number;
-  /** Calls if all returns are equal, so that a leg of a relay lasts twice as long. */
+  /** Maximum number of calls: a leg of a relay lasts up to twice as long while all returns are equal. */
   readonly most: number;
   /** Prompts that are processed: fewer than calls if one call gives several candidates. */
   readonly prompts: number;

@@ -143,7 +143,7 @@ function valuesOf({ op, value }: Tree, { input }: GrowthContext): DiscreteSpace 
   return { kind: 'discrete', n: Math.floor((start + n - 1) / value!) - first + 1, start: first };
 }
 
-/** Draws a constant to compare with a term: within its bounds or, if unknown or wide, log-uniform, ±0.01 to ±10. */
+/** Draws a constant: uniform within the bounds of `term`, or log-uniform, ±0.01 to ±10, if there are none or they are wide. */
 export function drawConstant(term: Tree | undefined, { input, random }: GrowthContext): Tree {
   const { low, high } = boundsOf(term, input);
   const isBounded = Math.abs(low) < maxBound && Math.abs(high) < maxBound;

@@ -215,9 +215,9 @@ function namedValues(plain: string, count: number): readonly NumberSet[] {
       set = { values: new Map(), conflicts: new Set(), start, end: at, isNamed: name !== '' };
       sets.push(set);
     }
-    const earlier = set.values.get(ownIndex) ?? read.value;
-    if (earlier.number !== read.value.number) set.conflicts.add(ownIndex);
-    set.values.set(ownIndex, earlier);
+    const firstValue = set.values.get(ownIndex) ?? read.value;
+    if (firstValue.number !== read.value.number) set.conflicts.add(ownIndex);
+    set.values.set(ownIndex, firstValue);
     set.end = at + read.end;
     [stem, next] = [name, at + read.next];
   }

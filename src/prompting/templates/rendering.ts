@@ -117,10 +117,10 @@ function explain(message: string, path: string, names: readonly string[]) {
   const hint = helper ? 'set prompts.helpers to the module that defines it' : namesHint;
   if (helper ?? / not defined in (?!null)/.test(message))
     return { message: `unknown ${helper ? 'helper' : 'variable'} \`${name}\``, near, hint };
-  return {
-    message: message.endsWith(' not defined in null') ? `\`${path}\` may be absent` : message,
-    hint: 'put variables that may be absent inside {{#if …}} … {{/if}}; prompts/README.md lists all',
-  };
+  if (!message.endsWith(' not defined in null'))
+    return { message, hint: 'see prompts/README.md for the syntax, partials and variables of templates' };
+  const absentHint = 'put it inside {{#if …}} … {{/if}}; prompts/README.md lists such variables (“or null”)';
+  return { message: `\`${path}\` may be absent`, hint: absentHint };
 }
 
 function namesIn(value: unknown, path = ''): readonly string[] {

@@ -6,7 +6,7 @@ import { UserError } from '../../base/errors.js';
 import { groupBy } from '../../base/grouped.js';
 import { formatReturn } from '../../base/text/numbers.js';
 import { type Column, number, terminalTable, text } from '../../base/text/table.js';
-import { trainingsFolder } from '../training-files.js';
+import { tunedFolder } from '../training-files.js';
 import { compareValues, fieldOf, isSettingKey, sortItems } from './fields.js';
 import { isKnown, parseFilter, unknownKeyMessage } from './filter.js';
 import { type Item, isHolder } from './item.js';
@@ -22,7 +22,7 @@ export interface RunFolders {
 export const rootsOf = ({ cwd, runsDir }: RunFolders): readonly ScanRoot[] => [
   { path: resolve(cwd, runsDir), prefix: '' },
   ...(runsDir === commonOptions.runsDir.default
-    ? [{ path: join(cwd, trainingsFolder), prefix: `${trainingsFolder}/`, name: trainingsFolder }]
+    ? [{ path: join(cwd, tunedFolder), prefix: `${tunedFolder}/`, name: tunedFolder }]
     : []),
 ];
 

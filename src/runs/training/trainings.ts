@@ -50,7 +50,7 @@ export interface RecordedTraining {
   readonly command: string | null;
   /** Working directory of that command. */
   readonly folder: string | null;
-  /** Command that uses the result, which may exist before the last validation; null if there is none. */
+  /** Command that uses the result; null without one. A training run may have its result before its last validation. */
   readonly use: string | null;
 }
 

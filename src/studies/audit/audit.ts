@@ -151,8 +151,9 @@ export async function audit(
     failed: [...failedNames],
     /** Number of policies that differ in at least one action of the fresh episodes. */
     behaviors: new Set([...policies.values()].map(({ actions }) => actions)).size,
-    /** Number of fresh episodes per policy to choose the best; `measuring` more give the figures and verdicts. */
+    /** Number of fresh episodes per policy for choosing the best. */
     episodes,
+    /** Number of further fresh episodes per policy, from which figures and verdicts come. */
     measuring: measuring.length,
     recorded: { best: record.score, at: record.name },
     /** Mean returns in fresh episodes: of the best policy, and of the policy with the best recorded mean. */

@@ -39,8 +39,8 @@ interface RecordRow {
 const maxRecordBytes = 128 * 2 ** 20;
 
 /**
- * @param file name for error messages
- * @throws UserError if the file can't be read, a row is malformed (it names the line), or no row has parameters
+ * @param file the path as given: its extension selects CSV or JSON Lines, and error messages show it
+ * @throws UserError if the extension is another one, the file can't be read, a row is malformed (it names the line), or no row has parameters
  */
 export function readRecord(path: string, file: string): AuditRecord {
   const [ending] = /\.(csv|jsonl)$/i.exec(file) ?? [];

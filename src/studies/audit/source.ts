@@ -141,7 +141,7 @@ function requireVectors(
       line: line!,
       field: 'parameters',
       value: parameters.join(' '),
-      message: `has ${actual}, but a ${config.policy.kind} policy for ${config.environment.id} has ${wrong === undefined ? count : `only ${choices!.join(', ')}`}`,
+      message: `has ${actual}, but a ${config.policy.kind} policy for ${config.environment.id} has ${wrong === undefined ? count : `parameters among ${choices!.join(', ')}`}`,
       hint: "choose the record's policies with --policy, e.g. --policy '{kind: linear, bias: false}'",
     });
   }

@@ -20,7 +20,7 @@ import { bestSentence, rankSettings, type SettingFigures } from './ranking.js';
 import { settingName, shownValue } from './settings.js';
 import type { SweepResult, SweptTask } from './sweep-result.js';
 import {
-  allBaselines,
+  baselineDifferences,
   baselinesText,
   effectColumns,
   keyColumns,
@@ -184,6 +184,6 @@ const readingNotes = (result: SweepResult): readonly string[] => [
     : []),
   ...new Set([
     ...result.tasks.flatMap(({ effects }) => verdictRuleFor(effects?.main ?? [])),
-    ...verdictRuleFor(allBaselines(result)),
+    ...verdictRuleFor(baselineDifferences(result)),
   ]),
 ];

@@ -50,7 +50,7 @@ export function settingColumns(settings: readonly SettingFigures[]): readonly Co
 export const verdictRuleFor = (differences: readonly { readonly p: number | null }[]): readonly string[] =>
   verdictRule(differences.filter(({ p }) => p !== null).length);
 
-export const allBaselines = ({ tasks }: SweepResult) => tasks.flatMap(({ baselines }) => baselines);
+export const baselineDifferences = ({ tasks }: SweepResult) => tasks.flatMap(({ baselines }) => baselines);
 
 export const seedsText = ({ count }: Effects): string =>
   `Over ${plural(count, 'seed')} for which all settings are complete.`;
@@ -60,7 +60,7 @@ export function baselinesText(result: SweepResult): string | undefined {
   const conclusion = conclude(
     result.tasks.map(({ baselines, environment }) => ({ name: environment, differences: baselines })),
   );
-  if (!allBaselines(result).some(({ verdict }) => verdict === 'too-few')) return conclusion;
+  if (!baselineDifferences(result).some(({ verdict }) => verdict === 'too-few')) return conclusion;
   return `${conclusion} A verdict needs at least ${minForVerdict} seeds (${minIfTied} if most values are equal): run the same command with seed=1..10.`;
 }
 
@@ -81,7 +81,7 @@ export function sweepText(result: SweepResult, width?: number): string {
       ...tasks.flatMap(({ baselines }) =>
         baselines.length > 0 ? [terminalTable(baselines, differenceColumns, width)] : [],
       ),
-      ...verdictRuleFor(allBaselines(result)).map((rule) => styleText('dim', rule)),
+      ...verdictRuleFor(baselineDifferences(result)).map((rule) => styleText('dim', rule)),
       conclusion,
     ]);
   return blocks.join('\n\n');

@@ -80,7 +80,7 @@ async function handsOver(folder: string, words: readonly string[]) {
 }
 
 describe('--slurm', () => {
-  it('plays a sweep as tasks with the same evaluations, and submits missing runs again', {
+  it('runs a sweep as tasks with the same evaluations, and submits missing runs again', {
     timeout: 300_000,
   }, async () => {
     const words = ['sweep', 'pole.yaml', 'seed=1..3', 'slurm.tasks=3', '--out'];

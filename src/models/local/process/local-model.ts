@@ -44,12 +44,12 @@ function sharedProcessModel(id: string, config: LocalConfig): LanguageModel {
     entry.users.add(conversation);
     return entry.process;
   };
-  const process: Pick<ModelProcess, 'generate' | 'load'> = {
+  const sharedProcess: Pick<ModelProcess, 'generate' | 'load'> = {
     generate: (job, signal, onRead) => acquireProcess().generate(job, signal, onRead),
     load: () => acquireProcess().load(),
   };
   return {
-    ...languageModel(id, config, process, { conversation }),
+    ...languageModel(id, config, sharedProcess, { conversation }),
     async close() {
       const entry = sharedProcesses.get(key);
       if (entry?.users.delete(conversation) !== true || entry.users.size > 0) return;

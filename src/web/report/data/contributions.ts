@@ -36,7 +36,8 @@ export function revisionFigures(
   const revisions: Revision[] = [];
   for (const event of events) if (event.kind === 'revised') revisions.push(event);
   const usages: UsageTotals[] = [];
-  for (const call of calls) if (stageOf(call) !== 'proposal') usages.push(usageOfCall(call, 0, call.cost !== undefined));
+  for (const call of calls)
+    if (stageOf(call) !== 'proposal') usages.push(usageOfCall(call, 0, call.cost !== undefined));
   if (revisions.length + usages.length === 0) return undefined;
   const usage = sumUsage(usages);
   const count = (result: Revision['result']) => revisions.filter((one) => one.result === result).length;
