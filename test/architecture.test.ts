@@ -143,12 +143,12 @@ describe('budgets', () => {
     return Object.values(node).reduce<number>((sum, child) => sum + propertiesIn(child), own);
   };
 
-  it('allow 80,180 lines in src and finetune', () => {
-    expect(linesOf(['src', 'finetune'])).toBeLessThanOrEqual(80_180);
+  it('allow 79,850 lines in src and finetune', () => {
+    expect(linesOf(['src', 'finetune'])).toBeLessThanOrEqual(79_850);
   });
 
-  it('allow 50,880 lines of tests', () => {
-    expect(linesOf(['test'], /\.ts$/)).toBeLessThanOrEqual(50_880);
+  it('allow 50,800 lines of tests', () => {
+    expect(linesOf(['test'], /\.ts$/)).toBeLessThanOrEqual(50_800);
   });
 
   it('allow 7,000 lines in scripts and bench, without the recorded rows', () => {

@@ -103,6 +103,27 @@ describe('a proposer', () => {
     }
   });
 
+  it('takes its final figure from other runs than those that choose the weights', async () => {
+    const prompts: string[] = [];
+    const change = (learning: OpenedLearning): OpenedLearning => ({
+      ...learning,
+      task: {
+        ...learning.task,
+        measure: async (sampler, starts, seed) => {
+          const measured = await learning.task.measure(sampler, starts, seed);
+          prompts.push(JSON.stringify(measured.samples.map(({ turns }) => turns[0]!.prompt)));
+          return measured;
+        },
+      },
+    });
+    // With one iteration, prompts show only the warm-up, which depends on the run alone.
+    const experiment = { ...written.experiment, iterations: 1 };
+    await learned(temporaryDirectory(), { changes: { experiment, updates: 2 }, change });
+    const [before, after, final] = prompts;
+    expect(after).toBe(before);
+    expect(final).not.toBe(after);
+  });
+
   it("trains in a user's environment and includes unreadable replies in the mean reward", async () => {
     const folder = temporaryDirectory();
     writeFileSync(join(folder, 'my-env.js'), environment);
