@@ -13,18 +13,24 @@ interface Played {
   readonly scores: readonly number[];
 }
 
+const names: Readonly<Record<string, string>> = { first: 'first action', reinforced: 'imitation, then GRPO' };
+
 const withInterval = (value: number, [low, high]: readonly [number, number]) =>
   `${value.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`;
 
-const played = readRows<Played>('cooking-fresh');
+const played = readRows<Played>('cooking-fresh').filter(({ who }) => who !== 'expert');
 const lines = played.map(({ scores, seed, who }) => [
-  seed === undefined ? who : `${who}, seed ${seed}`,
+  `${names[who] ?? who}${seed === undefined ? '' : `, seed ${seed}`}`,
   withInterval(mean(scores), meanInterval95(scores, [0, 1], 'student')!),
   `${((100 * scores.filter((score) => score === 1).length) / scores.length).toFixed(0)} %`,
 ]);
+/** Returns the mean scores after a stage of training, one per seed. */
+export const scoresAfter = (stage: string): readonly number[] =>
+  played.filter(({ who }) => who === stage).map(({ scores }) => mean(scores));
+
 const overSeeds = ['imitation', 'reinforced'].map((stage) => {
-  const means = played.filter(({ who }) => who === stage).map(({ scores }) => mean(scores));
-  return `${stage} ${withInterval(mean(means), interval95([{ values: means }])!)}`;
+  const means = scoresAfter(stage);
+  return `${names[stage] ?? stage} ${withInterval(mean(means), interval95([{ values: means }])!)}`;
 });
 publish(
   'docs/results/cooking.md',

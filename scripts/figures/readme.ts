@@ -4,17 +4,11 @@
  */
 import { groupBy } from '../../src/base/grouped.js';
 import { mean, sum } from '../../src/statistics/descriptive.js';
+import { scoresAfter } from './cooking.js';
 import { isModel, meansOfChosen, number, percent, repeatShare, rows } from './large-model.js';
 import { played } from './reinforcement.js';
 import { evaluatedBy, reachedByRelay } from './relay.js';
 import { publish, readRows } from './rows.js';
-
-interface Trained {
-  readonly who: string;
-  readonly model: string;
-  readonly seed?: number;
-  readonly lengths: readonly number[];
-}
 
 interface Replies {
   readonly with: string;
@@ -52,13 +46,12 @@ const oneConfig = (isTrained: boolean) =>
     .join(', ')
     .replace(/, (?=\d+$)/, ' and ');
 
-/** Returns the mean lengths of the 0.5B's episodes, one per seed. */
-const lengths = (name: string) =>
-  readRows<Trained>('cartpole-lora')
-    .filter((row) => row.who === name && row.model === 'Qwen2.5-Coder-0.5B-Instruct')
-    .sort((a, b) => (a.seed ?? 0) - (b.seed ?? 0))
-    .map((row) => mean(row.lengths).toFixed(0))
-    .join(' and ');
+/** Returns the scores of cooking games after a stage of training, one per seed. */
+const cooking = (stage: string) =>
+  scoresAfter(stage)
+    .map((score) => score.toFixed(2))
+    .join(', ')
+    .replace(/, (?=[^,]+$)/, ' and ');
 
 const after = (search: 'gp' | 'none', calls?: number) => {
   const [pendulum, mountain] = ['InvertedPendulum-v5', 'MountainCar-v0'].map((environment) =>
@@ -94,6 +87,6 @@ publish(
 - **Ask first, then search** ([a relay](docs/how-to/relays.md)): without a verdict, as there are five records. After 20 random policies, 20 proposals of that model and 80 of a Gaussian process reach ${after('gp', 20)},
   100 of the Gaussian process ${after('gp', 0)}, up to 100 of the model ${after('none')} ([intervals and other searches](docs/results/large-model.md#ask-then-search)).
 - **Training can work on one core.** With [one config](docs/results/reinforcement.md#cartpole-as-text-with-one-config), fixed in advance, PPO takes SmolLM2-135M from ${oneConfig(false)} to ${oneConfig(true)} of 500 steps of CartPole as text (three seeds, fresh episodes).
-  In [demonstrations](docs/results/reinforcement.md) stopped at chosen moments, with another learning rate and larger batches, it takes a 0.5B model from ${lengths('untrained')} to ${lengths('trained')}. [As a proposer](docs/results/trained-proposers.md), SmolLM2 became better (one training); for the 0.5B, and from [one's own logs](docs/results/own-logs.md), that isn't shown.
+  In [cooking games](docs/results/cooking.md#in-games-that-chose-nothing), a model of 178,000 parameters, trained from scratch, scores ${cooking('imitation')} of 1 after imitation, ${cooking('reinforced')} after GRPO (three seeds, unseen games). [As a proposer](docs/results/trained-proposers.md), SmolLM2 became better (one training); for the 0.5B, and from [one's own logs](docs/results/own-logs.md), that isn't shown.
 `,
 );

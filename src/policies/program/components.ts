@@ -35,7 +35,7 @@ export function requireComponents(source: string, environment: EnvironmentSpec):
   for (const node of named) {
     if (node.type !== 'Identifier' || names.includes(node.name) || node.name in Array.prototype) continue;
     throw new ProgramFault({
-      reason: `the observation has no component ${node.name}; its components are ${names.join(', ')}`,
+      reason: `the observation has no component ${node.name}; its names are ${names.join(', ')}`,
       line: lineAt(source, node.start),
     });
   }
