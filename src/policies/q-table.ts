@@ -103,7 +103,7 @@ export function qTablePolicies(config: QTableConfig, environment: EnvironmentSpe
     throw new UserError({
       field: 'policy.discretize',
       message: `this table would have ${count} parameters; at most ${maxParameters} are supported`,
-      hint: `group the states into bins with policy.discretize, or use fewer bins${linearHint(environment)}`,
+      hint: `${config.discretize ? 'use fewer bins' : 'group the states into bins with policy.discretize'}${linearHint(environment)}`,
     });
   const description = {
     kind: 'q-table',
