@@ -49,7 +49,7 @@ function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): 
     throw new UserError({
       field: 'policy.discretize',
       message: `a Q-table for ${environment.id} needs bins for ${plural(dimensions, 'observation dimension')}`,
-      hint: `set ${plural(dimensions, 'item')} such as {low: -1, high: 1, bins: 4}${linearHint(environment)}`,
+      hint: `list ${plural(dimensions, 'item')} such as {low: -1, high: 1, bins: 4}${linearHint(environment)}`,
     });
   const sizes = bins.map((bin) => bin.edges.length + 1);
   const binAt = (observation: Observation, d: number) =>
