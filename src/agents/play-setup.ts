@@ -118,7 +118,7 @@ function recordedConfig(run: string): PlayConfig {
     throw new UserError({ message: 'no model played in this run, so it contains no replies' });
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    const { message, hint = 'choose the directory of an agent run by a model' } = error.problems[0]!;
+    const { message, hint = 'choose the directory of an agent run that a model played' } = error.problems[0]!;
     throw new UserError({ field: 'model.run', value: run, message, hint });
   }
 }

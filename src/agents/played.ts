@@ -31,8 +31,7 @@ export function playOutput(
     throw new UserError({
       field: '--game',
       value: number,
-      message: games.length === 0 ? 'this agent run has no complete games' : 'there is no such game',
-      alternatives: games.length === 0 ? [] : [`1 to ${games.length}`],
+      message: `this agent run has ${games.length === 0 ? 'no complete games' : `only ${plural(games.length, 'complete game')}`}`,
     });
   return json ? JSON.stringify(game) : gameText(game);
 }

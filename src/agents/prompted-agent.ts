@@ -132,7 +132,7 @@ function findSet(
   const alternatives = [
     ...builtInSets.filter((name) => !environmentSets.includes(name) || view?.sets.includes(name)),
     plainSet,
-    "the path of a folder, with a '/' in it",
+    "the path of a folder (with a '/')",
   ];
   if (environmentSets.includes(set) && !view?.sets.includes(set))
     throw new UserError({
@@ -142,7 +142,7 @@ function findSet(
       alternatives,
     });
   if (builtInSets.includes(set)) return join(own, set);
-  const near = closestMatch(set, [...builtInSets, plainSet]);
+  const near = closestMatch(set, alternatives.slice(0, -1));
   const message = 'there is no such prompt set for agents';
   throw new UserError({ field, message, value: set, near, alternatives });
 }

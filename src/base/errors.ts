@@ -116,7 +116,7 @@ export function formatProblem(problem: Problem): string {
   const { alternatives = [], hint, near } = problem;
   const place = [problem.file, problem.line, problem.column].filter((part) => part !== undefined).join(':');
   const isShown = problem.file?.startsWith(`override ${problem.field}=`) === true;
-  const field = problem.field === undefined || isShown ? '' : `${problem.field}: `;
+  const field = !problem.field || isShown ? '' : `${problem.field}: `;
   const lines = [`${place === '' ? '' : `${place}: `}${field}${safeLines(problem.message)}`];
   const suggestion = near && `did you mean ${near.includes('`') ? near : `\`${near}\``}?`;
   const hints = [suggestion, hint && (suggestion ? `Otherwise, ${hint}` : hint)].filter(Boolean).join(' ');

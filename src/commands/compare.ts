@@ -68,6 +68,6 @@ function keysOf(list: string): readonly string[] {
   throw new UserError({
     field: '--by',
     message: 'must contain at least one key',
-    alternatives: ['model', 'prompts.set'],
+    hint: 'write, for example, --by model,prompts.set',
   });
 }

@@ -16,7 +16,7 @@ export const options = (y: Argv) =>
     .example('$0 play agents/cooking model.name=qwen3:4b policy.history=8', 'with overrides');
 
 export const finishingText =
-  'stopping after pending replies (press Ctrl-C again to stop immediately; nothing recorded is lost; continue with policyloop resume)';
+  'stopping after pending replies (press Ctrl-C again to stop immediately; nothing recorded is lost); continue with policyloop resume';
 
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
   const { runPlay } = await import('../agents/run-play.js');

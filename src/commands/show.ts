@@ -52,7 +52,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     throw new UserError({
       field: '--game',
       value: game,
-      message: 'this run has no games; only runs of policyloop play do',
+      message: 'this run has no games; only agent runs (policyloop play) have them',
     });
   const { readShownRun } = await import('../runs/open-run.js');
   const { runFigures, runText } = await import('../web/report/run-text.js');

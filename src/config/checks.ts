@@ -149,7 +149,7 @@ function tableProblems({ discretize = [], actions = [] }: QTableConfig): readonl
     ...bins,
     oddIndex >= 0 && {
       field: `policy.actions.${oddIndex}`,
-      message: `has ${actions[oddIndex]!.length} numbers, but the first action has ${length}`,
+      message: `has ${plural(actions[oddIndex]!.length, 'number')}, but the first action has ${length}`,
       value: actions[oddIndex],
       hint: 'give each action one number per dimension of the action space',
     },

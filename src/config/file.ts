@@ -25,13 +25,13 @@ export const configKinds = {
     title: 'an experiment config',
     command: 'policyloop run',
     folder: '',
-    sample: 'for example, `environment: CartPole-v1` and `model: {provider: ollama, name: qwen3:8b}`',
+    sample: 'write, for example, `environment: CartPole-v1` and `model: {provider: ollama, name: qwen3:8b}`',
   },
   training: {
     title: 'a training config',
     command: 'policyloop finetune train',
     folder: 'training',
-    sample: 'for example, `model: package:models/tiny-improver` and `dataset: ./datasets/mine`',
+    sample: 'write, for example, `model: package:models/tiny-improver` and `dataset: ./datasets/mine`',
   },
   agents: {
     title: 'an agent config',

@@ -208,7 +208,7 @@ function rejectOtherPolicies(input: unknown, where: FieldLocator): void {
   const found = otherPolicies[String(value)];
   if (found === undefined) return;
   const [message, hint] = found;
-  const alternatives = ['linear', 'mlp', 'q-table', './my-policy.js'];
+  const alternatives = ['linear', 'mlp', 'q-table', 'program', './my-policy.js'];
   const field = 'policy.kind';
   throw new UserError({ ...where(['policy', 'kind'], 'value'), field, value, message, alternatives, hint });
 }

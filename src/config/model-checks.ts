@@ -30,10 +30,11 @@ export function modelProblems(config: Config): readonly MaybeProblem[] {
   ];
 }
 
-/** Replaces `model` at the start of a problem's field with the model's actual place in the config. */
+/** Replaces `model` in a problem's field, and `model.maxTokens` in its hint, with the model's place in the config. */
 export const withFieldPrefix = <P extends Problem>(problem: P, field: string): P => ({
   ...problem,
   ...(problem.field !== undefined && { field: problem.field.replace(/^model\b/, field) }),
+  ...(problem.hint !== undefined && { hint: problem.hint.replace(/\bmodel(?=\.maxTokens\b)/, field) }),
 });
 
 /** The config is written to the run directory and the report, so it must not contain secrets. */

@@ -64,13 +64,13 @@ export function stageProblems(
       every > iterations && {
         field: `${name}.every`,
         value: every,
-        message: `exceeds the number of iterations of the run, ${iterations}`,
+        message: `is greater than iterations (${iterations}), so the ${name} would never run`,
         hint: `lower ${name}.every or raise iterations`,
       },
       isUnread &&
         own === undefined && {
           field: `${name}.model`,
-          message: `is missing, and ${model.provider} doesn't read prompts`,
+          message: 'is missing, and the run has no language model',
           hint: `set ${name}.model to a language model, or to a baseline for comparison; or remove the ${name} with ${name}=`,
         },
     ]),

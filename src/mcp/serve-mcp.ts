@@ -107,7 +107,7 @@ export async function runTool(
     if (Buffer.byteLength(text) > maxResultBytes)
       throw new UserError({
         message: 'the result is too long',
-        hint: 'request less: set a limit, or choose fewer runs or columns',
+        hint: 'request less: set limit or top, or choose fewer runs or a single candidate',
       });
     return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) as ToolResult };
   } catch (error) {

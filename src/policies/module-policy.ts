@@ -97,7 +97,8 @@ export async function modulePolicies(
   const { data, error } = familyShape.safeParse(userFamily);
   if (data === undefined) {
     const { path: place, message } = error.issues[0]!;
-    throw moduleError(`${place.join('.')} of the policy created by ${basename(file)}: ${message}`);
+    const part = place.length === 0 ? '' : `${place.join('.')} of `;
+    throw moduleError(`${part}the policy created by ${basename(file)}: ${message}`);
   }
   const { description = '' } = data;
   const { build, initial } = userFamily as UserPolicyFamily;

@@ -1,6 +1,7 @@
 import { Matrix, QrDecomposition } from 'ml-matrix';
 import { UserError } from '../base/errors.js';
 import { createGenerator, type RandomGenerator } from '../base/random/generator.js';
+import { plural } from '../base/text/numbers.js';
 import {
   type Action,
   dimensionsOf,
@@ -108,7 +109,7 @@ export const policiesText = ({
   description,
   parameters,
 }: Pick<PolicyFamily, 'description' | 'parameters'>) =>
-  description.kind === 'program' ? 'programs' : `${parameters.count} parameters`;
+  description.kind === 'program' ? 'programs' : plural(parameters.count, 'parameter');
 
 /** A linear map from a few parameters to many weights: weights = scale · B · parameters. */
 export interface Projection {

@@ -49,7 +49,7 @@ function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): 
     throw new UserError({
       field: 'policy.discretize',
       message: `a Q-table for ${environment.id} needs bins for ${plural(dimensions, 'observation dimension')}`,
-      hint: `set ${plural(dimensions, 'item')} such as {low: -1, high: 1, bins: 4}${linearHint(environment)}`,
+      hint: `list ${plural(dimensions, 'item')} such as {low: -1, high: 1, bins: 4}${linearHint(environment)}`,
     });
   const sizes = bins.map((bin) => bin.edges.length + 1);
   const binAt = (observation: Observation, d: number) =>
@@ -103,7 +103,7 @@ export function qTablePolicies(config: QTableConfig, environment: EnvironmentSpe
     throw new UserError({
       field: 'policy.discretize',
       message: `this table would have ${count} parameters; at most ${maxParameters} are supported`,
-      hint: `group the states into bins with policy.discretize, or use fewer bins${linearHint(environment)}`,
+      hint: `${config.discretize ? 'use fewer bins' : 'group the states into bins with policy.discretize'}${linearHint(environment)}`,
     });
   const description = {
     kind: 'q-table',

@@ -146,7 +146,7 @@ describe('policyloop check explains', () => {
     const text = `environment: CartPole-v1\n${model}prompts: { set: ./set }\n`;
     set('Answer with params[0] to params[15].');
     expect((await check(text, { cwd })).text).toContain(
-      'the prompt mentions params[15], but the policy has 10 parameters (0 to 9)',
+      'the prompt mentions params[15], but the last parameter of the policy is params[9]',
     );
     set('Answer well.');
     expect((await check(text, { cwd })).text).toContain('never shows how to write parameters');

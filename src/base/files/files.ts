@@ -102,7 +102,7 @@ export function syncFile(path: string): void {
 
 /** Creates a new directory in `root`, appending a number to the name if it is taken. */
 export function claimDirectory(root: string, name: string): string {
-  makeDirectory(root);
+  makeDirectory(root, '--runs-dir');
   requireShortNames(name, { field: 'name' });
   for (let n = 1; ; n++) {
     const path = join(root, n === 1 ? name : `${name}-${n}`);
@@ -125,7 +125,7 @@ export function makeDirectory(path: string, field = '--run-dir'): void {
       field,
       message: `can't create this directory (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`,
       value: path,
-      hint: 'choose a location where you may create directories',
+      hint: 'choose another location',
     });
   }
 }

@@ -57,7 +57,7 @@ export class JsonLinesFile<T> {
     throw new UserError({
       file: this.path,
       message: `a line of ${line.length} characters is too long to be logged`,
-      hint: 'record fewer trajectories (record: first or none), or shorten episodes (evaluation.maxSteps)',
+      hint: 'set record to none, or lower evaluation.maxSteps (in an agent config: maxSteps)',
     });
   }
 

@@ -44,7 +44,8 @@ export function readRegularFile(path: string, maxBytes: number, symlinks: Symlin
     if (size > maxBytes) throw tooLargeError(path, size, maxBytes);
     const bytes = readBytes(descriptor, 0, size);
     // Files in /proc report a size of 0 but aren't empty.
-    if (readSync(descriptor, Buffer.alloc(1), 0, 1, size) > 0) throw tooLargeError(path, size + 1, size);
+    if (readSync(descriptor, Buffer.alloc(1), 0, 1, size) > 0)
+      throw new UserError({ file: path, message: 'is larger than its reported size; it may be growing' });
     return bytes;
   } finally {
     closeSync(descriptor);

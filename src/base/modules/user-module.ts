@@ -51,7 +51,7 @@ export function requireRunnable(file: string, field: string): void {
  */
 export async function loadModule(path: string, kind: ModuleKind, field: string): Promise<UserModule> {
   const file = resolve(path);
-  const shapeHint = `write export default { name: '…', create(options) { return … } }, or run policyloop init ${kind}`;
+  const shapeHint = `write export default { name: '…', create(options) { return … } }, or create an example with policyloop init ${kind} FILE`;
   if (!existsSync(file) || !statSync(file).isFile())
     throw new UserError({
       field,
@@ -74,7 +74,7 @@ export async function loadModule(path: string, kind: ModuleKind, field: string):
   if (!isRecord(record) || typeof record.create !== 'function') {
     const message =
       record === undefined ? 'has no default export' : 'the default export has no create function';
-    throw new UserError({ file, message, alternatives: Object.keys(exported), hint: shapeHint });
+    throw new UserError({ file, message, hint: shapeHint });
   }
   const { name = basename(file, extname(file)), schema } = record;
   const create = record.create.bind(record) as (...given: readonly unknown[]) => unknown;

@@ -149,7 +149,7 @@ function describeWrongValue(path: Path, node: SchemaNode, value: unknown, issue:
     return {
       message: path.length === 0 ? 'is empty' : 'has no value',
       alternatives: [expectedText(node)],
-      hint: 'set a value, or remove the key',
+      ...(path.length > 0 && { hint: 'set a value, or remove the key' }),
     };
   }
   const hasOwnMessage = issue.code === 'custom' || (node.pattern !== undefined && typeof value === 'string');

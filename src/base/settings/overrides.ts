@@ -77,7 +77,7 @@ function parseOverride(
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const message = error.problems[0]?.message ?? error.message;
-    const hint = `put it in quotes: '${fieldName(path)}="…"'`;
+    const hint = `if it is text, put it in quotes: '${fieldName(path)}="…"'`;
     return { file: name, message: `the value can't be read: ${message}`, hint };
   }
 }

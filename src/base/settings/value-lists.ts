@@ -47,7 +47,7 @@ function expandRange(part: string, name: string): readonly string[] {
   if (fits) return Array.from({ length: to - from + 1 }, (_, i) => String(from + i));
   throw new UserError({
     file: name,
-    message: `${printableText(part)}: a range consists of two whole numbers, the lower first, with at most ${maxValues} values from one to the other`,
+    message: `${printableText(part)}: a range needs two whole numbers, the lower first, and may contain at most ${maxValues} values`,
     hint: 'list the values, or draw them with uniform(low,high)',
   });
 }

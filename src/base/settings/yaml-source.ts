@@ -41,7 +41,7 @@ export function parseSource(text: string, file: string, version: '1.1' | '1.2' =
   if (text.length > maxTextLength)
     throw new UserError({ file, message: `has ${text.length} characters; the maximum is ${maxTextLength}` });
   if ((text.match(/[:?,]/g)?.length ?? 0) > maxKeys)
-    throw new UserError({ file, message: 'has too many keys' });
+    throw new UserError({ file, message: 'has too many keys or list items' });
   const lineCounter = new LineCounter();
   const document = withUserErrors(file, () =>
     parseDocument(text, {

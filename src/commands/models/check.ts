@@ -35,7 +35,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
     throw new UserError({
       field: '--base',
       value: args.base,
-      message: 'only applies to adapters, and this directory contains none',
+      message: 'only applies to adapters, but no adapter was given',
       hint: 'use the directory that contains adapter_config.json and adapter_model.safetensors',
     });
   const { modelRows, modelSummary } = await import('../../models/local/summary/model-summary.js');

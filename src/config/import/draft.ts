@@ -85,6 +85,6 @@ export function setName(draft: ImportDraft): void {
 export function setPrompts(draft: ImportDraft, set: 'numeric' | 'semantic'): void {
   const template = templateOf(draft);
   const isAbsent = template === 'num_optim_semantics.j2';
-  const reason = isAbsent ? `${template} does not exist; the set ${set} replaces the templates` : undefined;
+  const reason = isAbsent ? `${template} doesn't exist in the original; the set ${set} is used` : undefined;
   if (template !== '') carry(draft, 'llm_si_template_name', { 'prompts.set': set }, reason);
 }

@@ -63,7 +63,7 @@ function rejectEnvironment(value: string): never {
     field,
     value,
     message: 'unknown environment',
-    hint: `if Python's Gymnasium has it, set gym_env_name to gymnasium:${value}; or list the built-in ones with policyloop environments`,
+    hint: `set gym_env_name to gymnasium:${value} if Python's Gymnasium has it, or to one that policyloop environments lists`,
   });
 }
 

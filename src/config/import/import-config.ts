@@ -86,7 +86,7 @@ export function describeImport({ program, notes }: ImportedConfig, file: string)
       ? `  ${note.key}${note.to.length === 0 ? '' : ` → ${note.to.join(', ')}`}: ${note.reason}`
       : `  ${note.key}: not imported: ${note.reason}`,
   );
-  return [`${file} was imported from ${program}:`, ...lines];
+  return [`${file} was imported from ${program}${lines.length === 0 ? '' : ':'}`, ...lines];
 }
 
 /** The imported config as YAML, with the notes in a comment at the top. */

@@ -72,7 +72,7 @@ function modelWithAdapter(adapter: string, base: unknown): ModelChoice {
       field: 'base_model',
       message: 'policyloop can neither run nor adapt models of this architecture',
       value: base,
-      hint: 'serve the model with the adapter (e.g. with vLLM), and set model_type=openai and model.baseUrl',
+      hint: 'serve the model with its adapter (e.g. with vLLM), set model_type: openai here, and pass the address as model.baseUrl=…',
     });
   return { ...localModel(String(base)), adapter };
 }

@@ -203,10 +203,7 @@ class UserTask implements Task {
     try {
       const result = call();
       if (!isRecord(result) || !('then' in result)) return result;
-      throw this.#invalid(
-        `${member} returned a promise`,
-        'a value, because it must be synchronous, not async',
-      );
+      throw this.#invalid(`${member} returned a promise`, 'a value, because it must not be async');
     } catch (error) {
       if (error instanceof EnvironmentError) throw error;
       const { line } = this.#file === undefined ? {} : errorLocation(this.#file, error);

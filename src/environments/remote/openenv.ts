@@ -48,7 +48,9 @@ function parseOptions(options: Readonly<Record<string, unknown>>): Options {
       ({ message, path }): Problem => ({
         field: ['environment.options', ...path].join('.'),
         message,
-        hint: "OpenEnv's protocol doesn't report spaces: set observation and action to {n: 2} for a discrete space, {low: [-1], high: [1]} for a vector or {text: true} for text",
+        ...(/^(observation|action)$/.test(String(path[0])) && {
+          hint: "OpenEnv's protocol doesn't report spaces: set observation and action to {n: 2} for a discrete space, {low: [-1], high: [1]} for a vector or {text: true} for text",
+        }),
       }),
     ),
   );
@@ -77,18 +79,18 @@ function observationOf(
     const name = chosen?.[0] ?? 'text';
     const shown = fields[name];
     if (typeof shown === 'string') return shown;
-    throw invalid(`field ${name} of the observation isn't text; set environment.options.fields`);
+    throw invalid(`field \`${name}\` of the observation isn't text; set environment.options.fields`);
   }
   const fieldNames = Object.keys(fields).filter((name) => !unobservedFields.has(name));
   const parts = (chosen ?? fieldNames.toSorted()).map((name) => ({ name, numbers: numbersOf(fields[name]) }));
   const missing = chosen && parts.find(({ numbers }) => numbers === undefined);
-  if (missing !== undefined) throw invalid(`field ${missing.name} of the observation isn't numeric`);
+  if (missing !== undefined) throw invalid(`field \`${missing.name}\` of the observation isn't numeric`);
   const numbers = parts.flatMap((part) => part.numbers ?? []);
   const expectedCount = space.kind === 'box' ? space.low.length : 1;
   if (numbers.length !== expectedCount) {
     const numericNames = parts.filter((part) => part.numbers !== undefined).map(({ name }) => name);
     throw invalid(
-      `the observation has ${plural(numbers.length, 'number')} (in ${numericNames.join(', ') || 'no field'}) instead of ${expectedCount}; set environment.options.fields`,
+      `the observation has ${plural(numbers.length, 'number')} (in ${numericNames.join(', ') || 'no field'}) instead of ${expectedCount}; set environment.options.fields, or correct environment.options.observation`,
     );
   }
   if (!numbers.every(Number.isFinite)) throw invalid('the observation contains a number that is not finite');

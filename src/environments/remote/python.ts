@@ -101,7 +101,7 @@ export class PythonWorkers<Description> {
       if (!(error instanceof EnvironmentError)) throw error;
       throw new UserError({
         field: 'environment',
-        message: `can't start its process\n  ${error.message.slice(id.length + 2)}`,
+        message: `can't start the environment's Python process\n  ${error.message.slice(id.length + 2)}`,
         value: id,
         hint: `set environment.python or POLICYLOOP_PYTHON (now ${python}) to an interpreter that has ${requirement}`,
       });
@@ -144,9 +144,9 @@ export async function openPythonEnvironment(
       return { message: `${python} lacks a Python module: ${message}`, hint };
     }
     if (kind === 'space') {
-      const hint =
-        'wrap the environment in Python so that its spaces are Box, Discrete, or a Tuple or Dict of these';
-      return { message, hint };
+      const isLarge = message.includes(' has more than ');
+      const spaces = isLarge ? 'contain fewer numbers' : 'are Box, Discrete, or a Tuple or Dict of these';
+      return { message, hint: `wrap the environment in Python so that its spaces ${spaces}` };
     }
     const given = Object.keys(options).length > 0 ? ` with the options ${JSON.stringify(options)}` : '';
     const hint = `correct the id, or name the module that registers it: gymnasium:MODULE:${name.split(':').at(-1)}`;

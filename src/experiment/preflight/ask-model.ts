@@ -111,7 +111,7 @@ async function probeModel(
       : await askedModel.generate(probe.messages, { ...probe.options, ...askOptions });
     const { warnings = [], ...completion } = answer!;
     return [
-      judgeReply(completion, call, { corrections: assembly.config.corrections, field, name }),
+      judgeReply(completion, call, { config: assembly.config, field, name }),
       ...(completion.text.trim() === '' ? [] : warnings.map((message) => warningFinding({ field, message }))),
     ];
   } catch (error) {
@@ -130,8 +130,9 @@ const noAnswerFinding = (field: string, message: string): Finding => ({
 function judgeReply(
   completion: Completion,
   call: CallRecord | undefined,
-  { corrections, field, name }: { corrections: number } & Readonly<Record<'field' | 'name', string>>,
+  { config, field, name }: Pick<Assembly, 'config'> & Readonly<Record<'field' | 'name', string>>,
 ): Finding {
+  const { corrections, policy } = config;
   const { finishReason, format, latencyMs, text, usage } = completion;
   const countText = (count: number | undefined) => (count === undefined ? '?' : formatCount(count));
   const tokensText = `${countText(usage.promptTokens)} tokens in, ${countText(usage.completionTokens)} out`;
@@ -165,7 +166,7 @@ function judgeReply(
     message: `${answersText}, but a run would reject this reply: ${rejectionText(call, 200)}`,
     hint:
       lengthHint ??
-      `${retryHint}; if that doesn't help, try another prompts.set, a model.format that enforces the answer, or a larger model`,
+      `${retryHint}; if that doesn't help, try another prompts.set, ${policy.kind === 'program' ? '' : `a ${field}.format that enforces the answer, `}or a larger model`,
   });
 }
 

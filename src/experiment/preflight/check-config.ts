@@ -79,8 +79,8 @@ async function playTwice(assembly: Assembly, abort: AbortSignal): Promise<readon
 
 const differentEpisodes = warningFinding({
   field: 'environment',
-  message: 'two episodes with the same seed and the same actions differ, so runs cannot be repeated',
-  hint: 'draw random numbers only from the generator or the seed that `reset` receives',
+  message: 'two episodes with the same seed and the same policy differ, so runs cannot be repeated',
+  hint: 'in your own environment, draw random numbers only from the generator or the seed that `reset` receives',
 });
 
 const runsCode = (config: Config) => isRemoteId(config.environment.id) || modulesOf(config).length > 0;

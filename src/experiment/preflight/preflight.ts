@@ -40,7 +40,7 @@ export function preflight(assembly: Assembly, context?: ModelContext): readonly 
       'policy',
       description.kind === 'program'
         ? 'program'
-        : `${description.kind}, ${count} parameters from ${low} to ${high}`,
+        : `${description.kind}, ${plural(count, 'parameter')} from ${low} to ${high}`,
     ),
     ...boundFindings(assembly),
     ...promptFindings(assembly, size),
@@ -79,8 +79,8 @@ function boundFindings({ config, environment: { id } }: Assembly): readonly Mayb
       warningFinding({
         field,
         value: wanted,
-        message: `exceeds the highest possible return of an episode of ${id}, ${best}`,
-        hint: `set ${field}=${best} or lower, or remove it with ${field}=`,
+        message: `exceeds ${best}, the highest possible return of an episode of ${id}`,
+        hint: `set ${field}=${best} or lower, or remove it with ${field.replace('.return', '')}=`,
       }),
   );
 }
@@ -106,7 +106,7 @@ function promptFindings({ config, family }: Assembly, { first }: PromptSize): re
     highest >= count &&
       warningFinding({
         ...at,
-        message: `the prompt mentions params[${highest}], but the policy has ${count} parameters (0 to ${count - 1})`,
+        message: `the prompt mentions params[${highest}], but the last parameter of the policy is params[${count - 1}]`,
         hint: 'use {{parameters.count}} or {{parameters.lastIndex}} instead of a number',
       }),
     named.length === 0 &&

@@ -95,7 +95,7 @@ function relayText({ candidates, iterations, model }: Config): string {
       if (languageModelOf(config) === undefined) return `; ${name} adds at most ${most} at no cost`;
       return end.calls === undefined && end.evaluations === undefined
         ? ''
-        : `; ${name} continues while all returns are equal`;
+        : `; ${name} lasts up to twice as long while all returns are equal`;
     })
     .join('');
 }

@@ -141,7 +141,7 @@ export async function openPlayedPolicy(
 ): Promise<PlayedPolicy> {
   if (!/\.m?js$/.test(name)) {
     if (id !== undefined)
-      throw new UserError({ field: '--environment', value: id, message: 'can only be used with a .js file' });
+      throw new UserError({ field: '--environment', value: id, message: 'only applies to .js files' });
     const run = await readPlayableRun(findRun(name, { cwd, runsDir }));
     return { run, entry: choosePolicy(run, iteration ?? 'best') };
   }

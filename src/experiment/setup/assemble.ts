@@ -195,7 +195,7 @@ function importedParameters(
   const byKey = new Map(openLogs(path).entries.map(({ parameters }) => [vectorKey(parameters), parameters]));
   for (const parameters of byKey.values()) {
     if (parameters.length !== count) {
-      throw importError(`that run's policies have ${parameters.length} parameters; this one's have ${count}`);
+      throw importError(`that run's number of parameters is ${parameters.length}; this one's is ${count}`);
     }
     if (parameters.some((value) => value < low || value > high)) {
       throw importError(`a policy of that run has values outside the range ${low} to ${high}`);

@@ -118,6 +118,6 @@ export function findSet(set: string, builtIn: readonly string[], field: string):
     message: folder === set ? 'there is no such folder' : 'there is no such prompt set',
     value: set,
     near: closestMatch(set, builtIn),
-    alternatives: [...builtIn, "the path of a folder, containing a '/'"],
+    alternatives: [...builtIn, "the path of a folder (with a '/')"],
   });
 }

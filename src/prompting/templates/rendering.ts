@@ -114,7 +114,8 @@ function explain(message: string, path: string, names: readonly string[]) {
   const matching = shallowFirst.find((one) => name.endsWith(`.${one}`) || one.endsWith(`.${name}`));
   const near = matching ?? closestMatch(name, helper ? ['if', 'unless', 'each', 'with', ...names] : names);
   const namesHint = `use ${names.filter((one) => !one.includes('.')).join(', ')} or their parts (prompts/README.md)`;
-  const hint = helper ? 'set prompts.helpers to the module that defines it' : namesHint;
+  const helperHint = 'define it in a module, and set prompts.helpers to this module (experiments only)';
+  const hint = helper ? helperHint : namesHint;
   if (helper ?? / not defined in (?!null)/.test(message))
     return { message: `unknown ${helper ? 'helper' : 'variable'} \`${name}\``, near, hint };
   if (!message.endsWith(' not defined in null'))

@@ -29,8 +29,7 @@ export function templateFile(
   throw new UserError({
     field,
     file,
-    message: `the prompt set lacks ${name}.hbs`,
-    alternatives: required.map((one) => `${one}.hbs`),
+    message: `the prompt set lacks ${name}.hbs; it needs ${required.map((one) => `${one}.hbs`).join(', ')}`,
     hint: `write it, or copy and adapt the one in ${join(packageRoot(), 'prompts', example)}`,
   });
 }

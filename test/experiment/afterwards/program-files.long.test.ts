@@ -112,6 +112,6 @@ describe('a program in a file', () => {
   it('requires --environment, and rejects options that apply only to runs', async () => {
     await expect(commandLine(place, ['evaluate', 'plain.js'])).rejects.toThrow('--environment');
     await expect(evaluated('plain.js', '--iteration', '1')).rejects.toThrow('only one program');
-    await expect(evaluated(at('programs'))).rejects.toThrow('can only be used with a .js file');
+    await expect(evaluated(at('programs'))).rejects.toThrow('only applies to .js files');
   });
 });

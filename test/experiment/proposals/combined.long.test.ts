@@ -236,7 +236,7 @@ it('check counts the calls of the model, and the evaluations that a search adds'
     return findings.find(({ field }) => field === 'estimate')?.message;
   };
   expect(await messageOf({})).toMatch(
-    /^about 6 calls \(48 with all corrections\).*; leg 1 \(ollama\) continues while all returns are equal; leg 2 \(gp\) adds at most 4 evaluations at no cost; leg 3 \(cma-es\) adds at most 14 evaluations at no cost/,
+    /^about 6 calls \(48 with all corrections\).*; leg 1 \(ollama\) lasts up to twice as long while all returns are equal; leg 2 \(gp\) adds at most 4 evaluations at no cost; leg 3 \(cma-es\) adds at most 14 evaluations at no cost/,
   );
   expect(await messageOf({ limits: { evaluations: 7 } })).toMatch(/^about 4 calls/);
   expect(await messageOf({ iterations: 2 })).toMatch(/^about 4 calls.*\(gp\) adds at most 0 evaluations/);

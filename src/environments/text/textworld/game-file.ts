@@ -51,7 +51,7 @@ export function readGame(file: string): GameFile {
     throw new UserError({
       file,
       message: 'the game file does not exist',
-      hint: 'choose the .json that tw-make writes next to the .z8',
+      hint: 'choose the .json file that tw-make writes next to the .z8 file',
     });
   return checkedValue(gameSchema, content, file);
 }

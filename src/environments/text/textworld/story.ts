@@ -32,7 +32,7 @@ function loadInterpreter(): Interpreter {
     throw new UserError({
       field: 'environment',
       message: 'compiled games need the package ifvms, which is not installed',
-      hint: 'run npm install ifvms, or play the .json that tw-make writes next to the .z8',
+      hint: 'run npm install ifvms, or play the .json file that tw-make writes next to the .z8 file',
     });
   }
 }
