@@ -124,7 +124,10 @@ describe('the template check', () => {
       '{{#iff best}}x{{/iff}}',
       'user.hbs:1:1: unknown helper `iff`\n  hint: did you mean `if`? Otherwise, set',
     ],
-    ['{{upper best}}', 'unknown helper `upper`\n  hint: define it in a module, and set prompts.helpers to this module'],
+    [
+      '{{upper best}}',
+      'unknown helper `upper`\n  hint: define it in a module, and set prompts.helpers to this module',
+    ],
     ['{{best.score}}', 'user.hbs:1:3: `best.score` may be absent\n  hint: put it inside'],
     ['{{failure.missing}}', 'unknown variable `failure.missing`\n  hint: use environment, policy,'],
     ['a\nb {{iteration', 'user.hbs:2: invalid Handlebars syntax near “a'],
