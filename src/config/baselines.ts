@@ -6,10 +6,14 @@ const count = (minimum: number) => z.int().min(minimum);
 const positive = z.number().positive();
 
 const randomSchema = z.strictObject({
-  provider: z.literal('random').describe('Baseline: uniform random search'),
+  provider: z.literal('random').describe('Baseline: uniform random search, or random programs'),
 });
 const hillClimbSchema = z.strictObject({
-  provider: z.literal('hill-climb').describe('Baseline: Gaussian steps from the best policy so far'),
+  provider: z
+    .literal('hill-climb')
+    .describe(
+      'Baseline: Gaussian steps from the best policy so far; for tables, changes to a few of its entries',
+    ),
   sigma: positive
     .optional()
     .describe('Standard deviation of a step, in parameter units (default: a sixth of the range)'),
@@ -32,7 +36,7 @@ const mixSchema = z.strictObject({
   provider: z
     .literal('mix')
     .describe(
-      'Baseline: moves some parameters of the best policy so far to an end of their range, or takes Gaussian steps of widely varying size',
+      'Baseline: moves some parameters of the best policy so far to an end of their range, or takes Gaussian steps of widely varying size; for tables, like `hill-climb`',
     ),
 });
 const gpSchema = z.strictObject({
