@@ -76,7 +76,7 @@ export const commonOptions = {
   out: { ...text, describe: 'Directory for the runs (default: in --runs-dir, named after the settings)' },
   workers: {
     ...number,
-    describe: "Threads that play episodes, or processes of gymnasium environments (default: the config's)",
+    describe: "Threads that play episodes, or processes for environments in Python (default: the config's)",
   },
   jobs: { ...number, describe: 'Number of parallel runs (default: 1)' },
   slurm: {
@@ -85,7 +85,7 @@ export const commonOptions = {
   },
   part: { ...text, describe: 'Start only this part of the runs: 0/4 is the first of four, 3/4 the last' },
   wait: { ...number, default: 10, describe: 'Seconds to wait for the command to take effect' },
-  open: { type: 'boolean', describe: 'Open the page in the browser' },
+  open: { type: 'boolean', describe: 'Open the page in a browser' },
   quiet: { ...flag, describe: 'Hide progress' },
   json: { ...flag, describe: 'Print JSON' },
   ignoreKeys: {
@@ -128,7 +128,7 @@ export const trainingOptions = <T>(y: Argv<T>) =>
       type: 'boolean',
       describe: 'Show what would be trained, without training (writes only caches next to the model)',
     })
-    .option('open', { ...commonOptions.open, describe: 'Open the live page in the browser' })
+    .option('open', { ...commonOptions.open, describe: 'Open the live page in a browser' })
     .option('quiet', commonOptions.quiet)
     .option('json', { ...flag, describe: 'Print events as JSON lines; the last line is the result' });
 

@@ -13,7 +13,7 @@ export const options = (y: Argv) =>
       choices: ['csv', 'parquet', 'tensorboard'] as const,
       default: 'csv' as const,
       requiresArg: true,
-      describe: 'Format: tables, or the curves as TensorBoard event files',
+      describe: 'Format: tables (csv, parquet), or curves as event files (tensorboard)',
     })
     .option('out', {
       ...kinds.text,
