@@ -84,7 +84,6 @@ export const commonOptions = {
     describe: 'Submit the runs to Slurm; repeat the command to see their progress and results',
   },
   part: { ...text, describe: 'Start only this part of the runs: 0/4 is the first of four, 3/4 the last' },
-  wait: { ...number, default: 10, describe: 'Seconds to wait for the command to take effect' },
   open: { type: 'boolean', describe: 'Open the page in a browser' },
   quiet: { ...flag, describe: 'Hide progress' },
   json: { ...flag, describe: 'Print JSON' },

@@ -119,7 +119,7 @@ export const replayedSchema = z.strictObject({
   provider: z
     .literal('replayed')
     .describe('The replies of an earlier run, replayed offline, byte for byte, at no cost'),
-  run: describe('Directory of the run; if it has repeats, the one with the same seed is replayed', text, {
+  run: describe('Directory of a run with the `seed` of this config, or of runs that include one', text, {
     format: 'path',
   }),
   onChange: describe(
