@@ -125,9 +125,7 @@ const tableSchema = z.strictObject({
   }),
 });
 
-const failureText = z.strictObject({
-  text: text('The affected parameters, such as `params[2]: 9.99` (without values for `duplicate`)'),
-});
+const failureText = z.strictObject({ text: text('Affected parameters, with values except for `duplicate`') });
 
 const seenSchema = z.strictObject({
   iteration: textOrNull('Iteration in which the parameters were proposed or evaluated; null if unknown'),
