@@ -60,6 +60,12 @@ export const commonOptions = {
     demandOption: true,
     describe: 'Runs, directories of runs (sweeps, evaluations), or quoted patterns',
   },
+  anyRuns: {
+    type: 'string',
+    array: true,
+    demandOption: true,
+    describe: 'Runs, training runs, directories of runs (sweeps, evaluations), or quoted patterns',
+  },
   labeled: {
     type: 'string',
     demandOption: true,
@@ -129,7 +135,7 @@ export const trainingOptions = <T>(y: Argv<T>) =>
     })
     .option('open', { ...commonOptions.open, describe: 'Open the live page in a browser' })
     .option('quiet', commonOptions.quiet)
-    .option('json', { ...flag, describe: 'Print events as JSON lines; the last line is the result' });
+    .option('json', commonOptions.jsonLines);
 
 /** Splits `--ignore-keys a,b` into a list; undefined if the option is omitted. */
 export const splitList = (text: string | undefined): readonly string[] | undefined =>

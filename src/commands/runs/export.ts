@@ -8,7 +8,10 @@ import type { StudyPages } from '../../view/pages.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('runs', commonOptions.runs)
+    .positional('runs', {
+      ...commonOptions.runs,
+      describe: `${commonOptions.runs.describe}; with --charts, also training runs`,
+    })
     .option('format', {
       choices: ['csv', 'parquet', 'tensorboard'] as const,
       default: 'csv' as const,
