@@ -72,7 +72,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ],
       [
         'view [dir]',
-        'Serve a live view of runs, training runs and games, for a browser',
+        'Serve a live view of runs, training runs and games, to open in a browser',
         async () => withPart(await import('./commands/view.js'), await loadEvaluationPages()),
       ],
       [

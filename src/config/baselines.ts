@@ -11,9 +11,7 @@ const randomSchema = z.strictObject({
 const hillClimbSchema = z.strictObject({
   provider: z
     .literal('hill-climb')
-    .describe(
-      'Baseline: Gaussian steps from the best policy so far; for tables, changes to a few of its entries',
-    ),
+    .describe('Baseline: Gaussian steps from the best policy so far; for a table, changes to a few entries'),
   sigma: positive
     .optional()
     .describe('Standard deviation of a step, in parameter units (default: a sixth of the range)'),
