@@ -37,7 +37,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ['run <config> [overrides..]', 'Run an experiment', () => import('./commands/run.js')],
       [
         'check [configs..]',
-        'Check configs and estimate their calls, tokens and cost; without one, check the setup',
+        'Check configs and estimate their calls, tokens and cost; without configs, check the setup',
         async () =>
           withPart(
             await import('./commands/check.js'),
@@ -72,7 +72,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ],
       [
         'view [dir]',
-        'Open a live view of runs, training runs and games in a browser',
+        'Serve a live view of runs, training runs and games, to open in a browser',
         async () => withPart(await import('./commands/view.js'), await loadEvaluationPages()),
       ],
       [
@@ -93,7 +93,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ['report <run>', "Regenerate a run's report.html", () => import('./commands/report.js')],
       [
         'export <runs..>',
-        'Export runs, evaluations, episodes and calls as CSV or Parquet, or charts as SVG',
+        'Export runs as tables (CSV, Parquet), curves (TensorBoard) or charts (SVG)',
         async () => withPart(await import('./commands/runs/export.js'), await loadEvaluationPages()),
       ],
     ],
@@ -125,7 +125,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
           ],
         ],
       ],
-      ['finetune', 'Train a local model on logged runs', finetuneCommands],
+      ['finetune', 'Train, evaluate and export local models', finetuneCommands],
     ],
   ],
   [

@@ -40,7 +40,7 @@ export const options = (y: Argv) =>
       requiresArg: true,
       describe: 'Row format; finetune train reads jsonl',
     })
-    .option('seed', { ...kinds.number, default: 0, describe: 'Random seed' })
+    .option('seed', { ...kinds.number, default: 0, describe: 'Seed for choosing the validation data' })
     .option('min-return', {
       ...kinds.number,
       describe: 'Minimum return of the games to imitate (demonstrations)',
@@ -60,7 +60,8 @@ export const options = (y: Argv) =>
     })
     .option('context', {
       ...kinds.number,
-      describe: 'Maximum tokens per example; longer prompts are shortened, as with a smaller memory.tokens',
+      describe:
+        'Maximum tokens per example; longer prompts are shortened, as with a smaller memory.tokens (in demonstrations, they only raise an alarm)',
     })
     .option('runs-dir', commonOptions.runsDir)
     .option('json', commonOptions.json)

@@ -116,8 +116,8 @@ function runTable({ runs, seeds }: Evaluation, { linkOf }: PageContext): Content
       text('status', ({ figures }) => figures?.reason ?? 'not started'),
       number('confirmed', ({ figures }) => figures?.confirmed, { format: formatReturn, strong: true }),
       number('observed', ({ figures }) => figures?.observed, { format: formatReturn }),
-      number('improving', ({ figures }) => figures && `${figures.improvements} of ${figures.proposals}`),
-      number('valid at first', ({ figures }) => figures?.validFirst, { format: formatShare }),
+      number('new bests', ({ figures }) => figures && `${figures.improvements} of ${figures.proposals}`),
+      number('first reply valid', ({ figures }) => figures?.validFirst, { format: formatShare }),
       number('valid', ({ figures }) => figures?.valid, { format: formatShare }),
       number('repeated', ({ figures }) => figures?.repeated),
     ],
@@ -132,7 +132,7 @@ function readingNotes({ seeds, experiments }: Evaluation): readonly Content[] {
     html`<b>Intervals</b> are 95 % intervals: symmetric studentised bootstrap (Student's t with fewer than ten runs or nearly equal returns). Wins: the share of pairs in which the first model is higher; ties count half. In simulations with ten pairs of normal, skewed and all-or-nothing returns, coverage was at least 94 %`,
     html`<b>Verdicts</b> need at least six pairs, and cover confirmed returns only. ${verdictRule(testCount(experiments)).map((text) => `${capitalize(text)}. `)}No evidence of a difference is not evidence of no difference`,
     html`<b>Improvement rate:</b> the share of requested proposals that beat everything before them in their run. It falls as a run gets better, so compare it together with the return`,
-    html`<b>Valid at first:</b> the share of proposals whose first reply had the right format, even if it repeated an earlier policy. <b>Valid after corrections:</b> the share of proposals that could be evaluated, if necessary after corrections`,
+    html`<b>First reply valid:</b> the share of proposals whose first reply had the right format, even if it repeated an earlier policy. <b>Valid:</b> the share of proposals that could be evaluated, after corrections if necessary`,
   ];
 }
 

@@ -37,7 +37,7 @@ export const experimentTitle = ({ name, familiarity }: ExperimentResult) =>
   `${name}${familiarity === 'transfer' ? ' (transfer)' : ''}`;
 
 export const differenceColumns: readonly Column<LocatedDifference>[] = [
-  text('in', ({ where }) => where, { grouped: true }),
+  text('experiment', ({ where }) => where, { grouped: true }),
   ...differenceColumnsOf('confirmed'),
 ];
 
@@ -61,8 +61,8 @@ export const armColumns: readonly Column<ArmRow>[] = [
   text('model', ({ arm }) => arm),
   number('runs', ({ summaries }) => summaries.confirmed?.count ?? 0),
   estimateOf('confirmed', 'confirmed'),
-  estimateOf('improving', 'improvementRate', formatShare),
-  estimateOf('valid at first', 'validFirst', formatShare),
+  estimateOf('improvement rate', 'improvementRate', formatShare),
+  estimateOf('first reply valid', 'validFirst', formatShare),
   estimateOf('valid', 'valid', formatShare),
 ];
 

@@ -52,7 +52,7 @@ const rewardSchema = z
       .enum(rewardAssignments)
       .default('return')
       .describe(
-        'Credit for a turn: `return` (of the episode; for ppo, the reward-to-go) or `to-go` (reward from this turn on)',
+        'Credit for a turn: `return`, the return of the episode, or `to-go`, the reward from this turn on. ppo requires `return`, and itself uses rewards to go',
       ),
     shuffle: z
       .boolean()

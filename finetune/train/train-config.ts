@@ -175,7 +175,7 @@ const settingsSchema = z.strictObject({
     .string()
     .min(1)
     .describe(
-      'Directory or GGUF file of the model to train; `package:models/tiny-improver` is the embedded one',
+      'Model directory, or GGUF file with method lora; `package:models/tiny-improver` is the embedded model',
     )
     .meta({ format: 'path' }),
   dataset: z
@@ -186,7 +186,7 @@ const settingsSchema = z.strictObject({
   objective: objectiveSchema
     .prefault({ kind: 'sft' })
     .describe(
-      'Aim of training: to learn the replies (sft), or to prefer the better reply of a pair (dpo; needs a dataset made with `--recipe preference`)',
+      'Aim of training: to learn the replies (sft), or to prefer the better reply of a pair (dpo; requires a dataset made with `--recipe preference`)',
     ),
   method: trainingMethod.prefault({ kind: 'lora' }).describe('Weights to train'),
   seed: count(0).default(0).describe('Seed for the order of examples, initial values and dropout'),
@@ -202,7 +202,7 @@ const settingsSchema = z.strictObject({
     .enum(packings)
     .default('rows')
     .describe(
-      'Sharing of prompts: `none` reads a prompt per example, `rows` shares prompts within a step, `prompts` also puts equal prompts into the same step, `conversations` is like `rows` but first joins examples that continue one another',
+      'Sharing of prompts (sft only): `none` reads the prompt of each example, `rows` reads shared prompts in a step once, `prompts` also puts equal prompts into the same step, `conversations` is like `rows` but first joins examples that continue one another',
     ),
   observationWeight: z
     .number()
@@ -213,7 +213,7 @@ const settingsSchema = z.strictObject({
   samples: count(0)
     .default(sampleCount)
     .describe(
-      'Number of held-out prompts that the model answers at validations, to show on the page; 0 saves time and memory',
+      'Number of held-out prompts that the model answers at validations, for the page; 0 saves time and memory',
     ),
   patience: count(1)
     .optional()

@@ -83,7 +83,7 @@ ${tile('Mean length', meanLength === null ? '–' : `${formatReturn(meanLength)}
 ${unclear !== null && tile('Unclear replies', percent(unclear), 'named no action')}
 ${tokens > 0 && tile('Tokens', formatCompact(tokens), `${formatCompact(usage.promptTokens)} in, ${formatCompact(usage.completionTokens)} out`)}
 ${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), costNote(usage))}
-${tile('Time', formatDuration(activeMs), usage.latencyMs >= 1 ? `${formatDuration(usage.latencyMs)} of model calls` : 'no model calls')}
+${tile('Time', formatDuration(activeMs), usage.latencyMs >= 1 ? `${formatDuration(usage.latencyMs)} in model calls` : 'no model calls')}
 </dl>`;
 }
 

@@ -60,6 +60,12 @@ export const commonOptions = {
     demandOption: true,
     describe: 'Runs, directories of runs (sweeps, evaluations), or quoted patterns',
   },
+  anyRuns: {
+    type: 'string',
+    array: true,
+    demandOption: true,
+    describe: 'Runs, training runs, directories of runs (sweeps, evaluations), or quoted patterns',
+  },
   labeled: {
     type: 'string',
     demandOption: true,
@@ -76,7 +82,7 @@ export const commonOptions = {
   out: { ...text, describe: 'Directory for the runs (default: in --runs-dir, named after the settings)' },
   workers: {
     ...number,
-    describe: "Threads that play episodes, or processes of gymnasium environments (default: the config's)",
+    describe: "Threads that play episodes, or processes for environments in Python (default: the config's)",
   },
   jobs: { ...number, describe: 'Number of parallel runs (default: 1)' },
   slurm: {
@@ -84,8 +90,7 @@ export const commonOptions = {
     describe: 'Submit the runs to Slurm; repeat the command to see their progress and results',
   },
   part: { ...text, describe: 'Start only this part of the runs: 0/4 is the first of four, 3/4 the last' },
-  wait: { ...number, default: 10, describe: 'Seconds to wait for the command to take effect' },
-  open: { type: 'boolean', describe: 'Open the page in the browser' },
+  open: { type: 'boolean', describe: 'Open the page in a browser' },
   quiet: { ...flag, describe: 'Hide progress' },
   json: { ...flag, describe: 'Print JSON' },
   ignoreKeys: {
@@ -128,9 +133,9 @@ export const trainingOptions = <T>(y: Argv<T>) =>
       type: 'boolean',
       describe: 'Show what would be trained, without training (writes only caches next to the model)',
     })
-    .option('open', { ...commonOptions.open, describe: 'Open the live page in the browser' })
+    .option('open', { ...commonOptions.open, describe: 'Open the live page in a browser' })
     .option('quiet', commonOptions.quiet)
-    .option('json', { ...flag, describe: 'Print events as JSON lines; the last line is the result' });
+    .option('json', commonOptions.jsonLines);
 
 /** Splits `--ignore-keys a,b` into a list; undefined if the option is omitted. */
 export const splitList = (text: string | undefined): readonly string[] | undefined =>

@@ -31,7 +31,7 @@ export const options = (y: Argv) =>
       ...kinds.text,
       describe: 'Write a page with learning curves and intervals to this file',
     })
-    .option('open', { ...commonOptions.open, describe: 'Open the page in a browser' })
+    .option('open', commonOptions.open)
     .option('json', commonOptions.json)
     .example('$0 compare buffers/cartpole-llm buffers/cartpole-cma-es', 'two directories of runs')
     .example(

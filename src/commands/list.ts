@@ -20,7 +20,7 @@ export const options = (y: Argv) =>
     })
     .option('limit', {
       ...kinds.number,
-      describe: 'Maximum number of runs to list: the newest, unless --sort is given',
+      describe: 'Maximum number of runs, and of training runs, to list: the newest, unless --sort is given',
     })
     .option('runs-dir', commonOptions.runsDir)
     .option('json', commonOptions.json)

@@ -12,7 +12,8 @@ export const options = (y: Argv) =>
     })
     .option('project', {
       ...kinds.text,
-      describe: "Project directory, for clients that don't start in it (default: the current directory)",
+      describe:
+        'Project directory, for clients that start the server elsewhere (default: the working directory)',
     })
     .option('runs-dir', commonOptions.runsDir)
     .epilogue('For Model Context Protocol clients; docs/how-to/automation.md shows how to configure them.')

@@ -12,7 +12,7 @@ export const options = (y: Argv) =>
     .positional('overrides', {
       ...commonOptions.overrides,
       describe:
-        'Changes to the config: key=value, or several values: key=a,b,c, seed=1..10 or key=choice(a,b); to draw settings at random, sweep.method=random sweep.samples=20',
+        'Changes to the config: key=value, or several values: key=a,b,c, seed=1..10 or key=choice(a,b); to draw settings at random, add sweep.method=random sweep.samples=20',
     })
     .options(manyRunOptions)
     .option('baselines', {

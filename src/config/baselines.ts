@@ -6,10 +6,12 @@ const count = (minimum: number) => z.int().min(minimum);
 const positive = z.number().positive();
 
 const randomSchema = z.strictObject({
-  provider: z.literal('random').describe('Baseline: uniform random search'),
+  provider: z.literal('random').describe('Baseline: uniform random search, or random programs'),
 });
 const hillClimbSchema = z.strictObject({
-  provider: z.literal('hill-climb').describe('Baseline: Gaussian steps from the best policy so far'),
+  provider: z
+    .literal('hill-climb')
+    .describe('Baseline: Gaussian steps from the best policy so far; for a table, changes to a few entries'),
   sigma: positive
     .optional()
     .describe('Standard deviation of a step, in parameter units (default: a sixth of the range)'),
@@ -32,7 +34,7 @@ const mixSchema = z.strictObject({
   provider: z
     .literal('mix')
     .describe(
-      'Baseline: moves some parameters of the best policy so far to an end of their range, or takes Gaussian steps of widely varying size',
+      'Baseline: moves some parameters of the best policy so far to an end of their range, or takes Gaussian steps of widely varying size; for tables, like `hill-climb`',
     ),
 });
 const gpSchema = z.strictObject({
@@ -58,7 +60,7 @@ export const baselines = [
   { name: 'random', label: 'random search', schema: randomSchema },
   { name: 'hill-climb', label: 'hill climbing', schema: hillClimbSchema },
   { name: 'cma-es', label: 'CMA-ES', schema: cmaEsSchema },
-  { name: 'mix', label: 'corners and steps', schema: mixSchema },
+  { name: 'mix', label: 'corner and Gaussian moves', schema: mixSchema },
   { name: 'gp', label: 'Gaussian process', schema: gpSchema },
   { name: 'genetic', label: 'genetic programming', schema: geneticSchema },
 ] as const;

@@ -53,7 +53,9 @@ const relayFields = z.strictObject({
   relay: z
     .array(sectionSchema(legShape))
     .min(2)
-    .describe('Sections like `model`; all but the last need an end: `calls`, `evaluations` or `until`'),
+    .describe(
+      'Sections like `model`; all but the last need an end: `calls`, `evaluations` or `until`. A leg before a baseline lasts up to twice as long if all returns are equal',
+    ),
 });
 /** In a file, the short form lacks the provider. */
 const relaySchema = relayFields.meta({ required: ['relay'] });

@@ -56,8 +56,8 @@ export const tools: readonly Tool[] = [
         .describe(
           'Filters such as status=failed or best=400.. (a range); keys: environment, model, status, tag, name, best, confirmed',
         ),
-      sort: z.string().max(50).optional().describe('Sort key (highest, newest or A to Z first)'),
-      limit: count.default(20).describe('Maximum number of runs; the newest, unless sort is set'),
+      sort: z.string().max(50).optional().describe('Sort key: highest or newest first, texts from A to Z'),
+      limit: count.default(20).describe('Maximum number of runs, and of training runs; newest unless sorted'),
     }),
   },
   {
@@ -144,7 +144,7 @@ export const tools: readonly Tool[] = [
       run,
       episodes: count.max(100_000).optional().describe('Number of episodes (default: 100)'),
       iteration: z.int().min(0).optional().describe('Iteration whose best candidate is evaluated'),
-      seed: z.int().min(0).optional(),
+      seed: z.int().min(0).optional().describe("Root seed of the episodes (default: the run's seed)"),
     }),
   },
 ];

@@ -37,7 +37,7 @@ const sampling = {
     .optional()
     .describe("Total probability of the tokens considered in nucleus sampling (default: the provider's)"),
   format: describe(
-    '`auto` requests JSON, parameters first, with a schema if the server can enforce one; `json` requires a schema, reason first; `text` requests a line of text',
+    '`auto` requests JSON, parameters first, with a schema if the server can enforce one; `json` requires a schema, reason first; `text` requests a line of text. Programs are always requested as text',
     z.enum(['auto', 'text', 'json']).default('auto'),
   ),
   concurrency: count(1).default(4).describe('Maximum number of concurrent calls'),
@@ -50,7 +50,7 @@ const sampling = {
     count(1).optional(),
   ),
   maxRetryAfterSeconds: describe(
-    "Longest wait that a server's Retry-After may impose; a longer one ends the run",
+    "Longest wait, in seconds, that a server's Retry-After may impose; a longer one ends the run",
     positive.default(300),
   ),
   price: price.optional(),
@@ -119,11 +119,11 @@ export const replayedSchema = z.strictObject({
   provider: z
     .literal('replayed')
     .describe('The replies of an earlier run, replayed offline, byte for byte, at no cost'),
-  run: describe('Directory of the run; if it has repeats, the one with the same seed is replayed', text, {
+  run: describe('Directory of a run with the `seed` of this config, or of runs that include one', text, {
     format: 'path',
   }),
   onChange: describe(
-    'Handling of a prompt that differs from the recorded one: `fail` ends the run and shows the first difference, `warn` uses the recorded replies',
+    'Handling of a prompt that differs from the recorded one: `fail` ends the run and shows the first difference, `warn` only warns, and uses the recorded replies',
     z.enum(['fail', 'warn']).default('fail'),
   ),
 });

@@ -18,7 +18,7 @@ export const promptsSchema = z.strictObject({
     .meta({ format: 'path' }),
   helpers: text.optional().describe('JavaScript file with your template helpers').meta({ format: 'path' }),
   answer: describe(
-    'Notation of answers: `{"params": [1.2, …]}` or `params[0]: 1.2, …` (default: JSON if replies may contain nothing but the answer, except in the set `compact`; hosted models with an enforced format always answer in JSON)',
+    'Notation of answers. `json`: `{"params": [1.2, …]}`; `labels`: `params[0]: 1.2, …` (default: `json` if replies may contain nothing but the answer, except in the set `compact`; hosted models with an enforced format always use `json`)',
     z.enum(['json', 'labels']).optional(),
   ),
   optimum: z.number().optional().describe('Best possible return; stated in prompts if set'),

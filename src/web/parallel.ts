@@ -63,7 +63,7 @@ export function parallelPlot(
     ),
   );
   return {
-    label: `${runs.length} runs by ${keys.map(({ key }) => key).join(', ')} and ${result}; the table of runs has the same values.`,
+    label: `${runs.length} runs by ${keys.map(({ key }) => key).join(', ')} and ${result} return; the table of runs has the same values.`,
     axes: [
       ...keyAxes.map(({ ticks: own }, i) => ({ title: keys[i]!.key, ticks: own })),
       { title: result, ticks: ticks.map((tick) => [share(tick), resultText(tick)] as const) },

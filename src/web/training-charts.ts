@@ -200,13 +200,14 @@ function smallChart(
   const values = valuesOf(rows, (row) => row[name]!);
   const { maxGradientNorm: limit } = words;
   const isNegative = values.some((value) => value !== null && value < 0);
+  const seriesName = title.replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase());
   return {
     label: `${title}, ${plural(at.at(-1) ?? 0, words.unit)}.`,
     x: xAxis(words),
     y: { title, kind, ...(!isNegative && { from: 0 }), ...(kind === 'share' && { to: 1 }) },
     height: 170,
     at,
-    series: [{ label: title.toLowerCase(), draw: 'line', color: '--accent', outliers: 'high', values }],
+    series: [{ label: seriesName, draw: 'line', color: '--accent', outliers: 'high', values }],
     ...(name === 'gradientNorm' &&
       limit !== undefined && { levels: [{ y: limit, label: `clipped to ${formatNumber(limit)}` }] }),
   };

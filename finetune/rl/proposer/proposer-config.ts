@@ -22,11 +22,11 @@ import {
 const proposerSettings = learningSettings.extend({
   experiment: layerSchema
     .default({})
-    .describe('Settings of an experiment, shared by all runs; after `iterations`, the next run begins'),
+    .describe('Settings of an experiment, shared by all runs; each run ends after its `iterations`'),
   tasks: tasksSchema.describe('Tasks; each run draws one, which is merged into `experiment`'),
   heldOut: tasksSchema
     .optional()
-    .describe('Tasks for evaluation (default: `tasks`, with seeds that training never uses)'),
+    .describe('Tasks for evaluation, with seeds that training never uses (default: `tasks`)'),
   groups: count(1).default(8).describe('Runs in progress at once; each contributes one prompt per update'),
   groupSize: count(1).default(8).describe('Candidates per prompt'),
   answers: z
@@ -55,7 +55,7 @@ const proposerSettings = learningSettings.extend({
   baselines: z
     .array(z.enum(baselineNames))
     .default(['random', 'hill-climb', 'cma-es'])
-    .describe('Baseline searches on the held-out runs, with the same number of episodes'),
+    .describe('Baseline searches on the held-out runs, with as many episodes as the model'),
 });
 
 const schema = proposerSettings.superRefine((written, context) => {

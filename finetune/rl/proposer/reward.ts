@@ -19,7 +19,7 @@ const sharedFields = (invalid: number, of = 'an invalid reply') => ({
     .describe('True to permute the rewards of each group, as a check: the model should then learn nothing'),
 });
 /** For rewards that compare with other policies. */
-const repeatText = 'a reply that is invalid or repeats a policy of the history';
+const repeatText = 'a reply that is invalid or repeats an earlier policy of the run';
 
 export const rewardSchema = z.discriminatedUnion('kind', [
   z.strictObject({
@@ -48,7 +48,7 @@ export const rewardSchema = z.discriminatedUnion('kind', [
     kind: z
       .literal('module')
       .describe('Your own function that computes the rewards of a group of candidates'),
-    path: z.string().min(1).describe('Path of your own module').meta({ format: 'path' }),
+    path: z.string().min(1).describe('Path of the JavaScript or TypeScript file').meta({ format: 'path' }),
     ...sharedFields(0),
   }),
 ]);

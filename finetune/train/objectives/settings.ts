@@ -22,7 +22,7 @@ const entropy = z
   .describe('Weight of the entropy bonus; `{from, to}` interpolates linearly over the training run');
 
 const maxImportance = nonNegativeNumber(3).describe(
-  'Maximum ratio of trainer to sampler probability; completions above it (e.g. because of 4-bit weights) are left out; 0: no limit',
+  'Maximum importance weight of a completion, the ratio of trainer to sampler probability; completions above it (e.g. because of 4-bit weights) are left out; 0: no weighting',
 );
 
 export const advantageScales = ['group', 'batch', 'none'] as const;
@@ -67,7 +67,11 @@ const ppoSchema = z.strictObject({
     .positive()
     .default(1)
     .describe('Factor for rewards; values are learned best if returns are close to 1'),
-  valueClip: z.number().positive().default(0.2).describe('Clipping range of the value loss'),
+  valueClip: z
+    .number()
+    .positive()
+    .default(0.2)
+    .describe('Clipping range of value estimates: the previous ones ± this value'),
   valueCoefficient: nonNegativeNumber(0.1).describe('Weight of the value loss'),
   discount: z.number().min(0).max(1).default(1).describe('γ: discount factor per token'),
   lambda: z
@@ -82,7 +86,7 @@ const ppoSchema = z.strictObject({
 });
 
 const reinforceSchema = z.strictObject({
-  kind: z.literal('reinforce').describe('Plain policy gradient with one update per batch'),
+  kind: z.literal('reinforce').describe('Plain policy gradient, with one optimiser step per update'),
   entropy,
   maxImportance,
 });

@@ -47,7 +47,7 @@ const declared = [
 const baselines = {
   random: 'random search',
   hill: 'hill climbing',
-  mix: 'corners and steps',
+  mix: 'corner and Gaussian moves',
   cma: 'CMA-ES',
   gp: 'Gaussian process',
 };

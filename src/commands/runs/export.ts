@@ -8,12 +8,15 @@ import type { StudyPages } from '../../view/pages.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('runs', commonOptions.runs)
+    .positional('runs', {
+      ...commonOptions.runs,
+      describe: `${commonOptions.runs.describe}; with --charts, also training runs`,
+    })
     .option('format', {
       choices: ['csv', 'parquet', 'tensorboard'] as const,
       default: 'csv' as const,
       requiresArg: true,
-      describe: 'Format: tables, or the curves as TensorBoard event files',
+      describe: 'Format: tables (csv, parquet), or curves as event files (tensorboard)',
     })
     .option('out', {
       ...kinds.text,

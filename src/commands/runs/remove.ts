@@ -6,10 +6,7 @@ import { formatBytes } from '../../base/text/numbers.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('runs', {
-      ...commonOptions.runs,
-      describe: 'Runs, training runs, directories of runs, or quoted patterns',
-    })
+    .positional('runs', commonOptions.anyRuns)
     .option('yes', { ...kinds.flag, describe: 'Skip the confirmation' })
     .option('runs-dir', commonOptions.runsDir)
     .option('json', commonOptions.json)

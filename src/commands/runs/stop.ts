@@ -6,7 +6,7 @@ import type { StopResult } from '../../runs/listing/stop.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('runs', commonOptions.runs)
+    .positional('runs', commonOptions.anyRuns)
     .option('now', { ...kinds.flag, describe: 'Abort pending work, like a second Ctrl-C' })
     .option('wait', { ...kinds.number, default: 10, describe: 'Seconds to wait for the runs to end' })
     .option('runs-dir', commonOptions.runsDir)

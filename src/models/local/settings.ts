@@ -65,23 +65,23 @@ export const localSchema = z.strictObject({
     .literal('local')
     .describe('A Hugging Face model directory or GGUF file, run on this machine with onnxruntime'),
   path: describe(
-    'Hugging Face directory (docs/reference/local-models.md lists the families) or GGUF file; `hf:ORG/NAME[:FILE.gguf]` in the Hugging Face cache; `package:PATH` in this package (default: the embedded model)',
+    'Directory of a model in Hugging Face format (docs/reference/local-models.md lists the families) or of a training run, or a GGUF file; `hf:ORG/NAME[:FILE.gguf]` for the Hugging Face cache; `package:PATH` for this package (default: the embedded model)',
     z.string().default(embeddedModel),
     { format: 'path', aliases: ['name', 'model', 'file'] },
   ),
-  adapter: describe("Directory of a LoRA adapter for that model, in PEFT's format", z.string().optional(), {
+  adapter: describe('Directory of a LoRA adapter for the model, in PEFT format', z.string().optional(), {
     format: 'path',
   }),
   device: deviceSchema
     .default('auto')
-    .describe('`auto` uses a GPU if one works (on Linux, only with CUDA), otherwise the processor'),
+    .describe('`auto` uses a GPU if one works (on Linux, only with CUDA), otherwise the CPU'),
   quantization: describe(
-    'Precision of the weights: 8 or 4 bits are smaller, faster and a little less exact; `int4-block128` is the smallest and least exact. `float32` unpacks a quantised GGUF file: larger, slower, exact.',
+    'Precision of the weights. `none`: as stored; `int8` and `int4`: smaller, faster and a little less exact; `int4-block128`: the smallest and least exact; `float32`: unpacks a quantised GGUF file, which is then larger and slower, but exact',
     z.enum(quantizations).default('none'),
   ),
-  threads: count(1).optional().describe('Processor threads (default: the number of idle physical cores)'),
+  threads: count(1).optional().describe('CPU threads (default: the number of idle physical cores)'),
   batch: describe(
-    'Maximum number of calls answered in one batch, from several runs (`--jobs`) or agents; only on the processor (default: 1)',
+    'Maximum number of calls answered in one batch, from several runs (`--jobs`) or agents; only on the CPU (default: 1)',
     count(1).max(64).optional(),
   ),
   contextTokens: count(16)
@@ -114,7 +114,7 @@ export const localSchema = z.strictObject({
     z.number().positive().optional(),
   ),
   format: describe(
-    '`auto`: only the parameters, always valid, because other tokens are masked. `constrained`: the same with free text around them. `text`: nothing is masked',
+    '`auto`: only the parameters, always valid, because other tokens are masked. `constrained`: the same with free text around them. `text`: nothing is masked (programs are always free text)',
     z.enum(['auto', 'text', 'constrained']).default('auto'),
   ),
   template: describe(

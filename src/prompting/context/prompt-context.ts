@@ -125,7 +125,7 @@ const tableSchema = z.strictObject({
   }),
 });
 
-const failureText = z.strictObject({ text: text('The affected values, as written in the reply') });
+const failureText = z.strictObject({ text: text('Affected parameters, with values except for `duplicate`') });
 
 const seenSchema = z.strictObject({
   iteration: textOrNull('Iteration in which the parameters were proposed or evaluated; null if unknown'),
@@ -209,7 +209,7 @@ export const taskContextSchema = z.strictObject({
     single: flag('True if there is exactly one episode'),
     common: flag('True if all evaluations play the same episodes'),
   }),
-  memory: object('The evaluations shown in prompts', {
+  memory: object('Selection of evaluations for prompts', {
     nothing: flag('True if no evaluations are shown'),
     everything: flag('True if all evaluations are shown, within the token budget'),
     best: count('Maximum number of best evaluations shown (`memory.best`); 0 if not set'),
@@ -242,7 +242,7 @@ const progressSchema = z.strictObject({
   history: object('The evaluations shown', {
     text: text('The evaluations, one per line, each followed by its trajectory, if any'),
     shown: count('Number of evaluations shown'),
-    total: count('Number of evaluations in memory'),
+    total: count('Number of evaluations to select from'),
     partial: flag('True if some evaluations are omitted'),
     best: rankedSchema.describe(
       'The best of the evaluations shown (as many as `memory.best`), the best last; all evaluations shown if `memory.best` and `memory.recent` are not set',

@@ -22,7 +22,7 @@ export function trainingTable(
       text('status', ({ status }) => status),
       text('model', ({ model }) => model && basename(model)),
       text('objective', ({ objective }) => objective),
-      text('on', ({ on }) => on && basename(on)),
+      text('trained on', ({ on }) => on && basename(on)),
       number('steps', ({ steps }) => `${steps.done}/${steps.of}`),
       text('best', bestMeasurementText),
       text('started (UTC)', ({ started }) => started?.slice(0, 16).replace('T', ' ')),

@@ -43,7 +43,7 @@ const holmColumn: Column<Pick<Improvement, 'adjusted'>> = number('p (Holm)', ({ 
 const improvementColumns: readonly Column<Improvement>[] = [
   text('new best', ({ at }) => at),
   ...meanColumns,
-  text('compared with', ({ before }) => before ?? 'recorded before'),
+  text('compared with', ({ before }) => before ?? 'earlier returns without a policy'),
   estimate('difference', ({ difference, interval }) => ({ value: difference, interval }), {
     format: formatSigned,
   }),
@@ -77,7 +77,7 @@ const tablesOf = ({ improvements, reproduced, searches }: AuditResult) =>
   [
     table('New bests', improvements.list, improvementColumns),
     table('Not reproduced', reproduced.not, unreproducedColumns),
-    table('Searches with the same budget', searches, searchColumns),
+    table('Searches with as many evaluations as the record', searches, searchColumns),
   ].filter(({ count }) => count > 0);
 
 /** Summarises an audit in a few sentences. */

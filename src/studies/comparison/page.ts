@@ -142,7 +142,7 @@ function runTable(task: TaskComparison, { isByRun, linkOf, mostRuns = Infinity }
   const table = pageTable(
     rows.slice(0, mostRuns),
     [
-      ...(isByRun ? [] : [text<(typeof rows)[number]>(task.name, ({ group }) => group, { grouped: true })]),
+      ...(isByRun ? [] : [text<(typeof rows)[number]>('group', ({ group }) => group, { grouped: true })]),
       text('run', ({ run }) => ({ text: run, href: linkOf(run) })),
       number('seed', ({ seed }) => String(seed)),
       text('ended', ({ ended }) => ended),

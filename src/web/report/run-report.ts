@@ -7,7 +7,7 @@ import { type Page, pageHtml, sectionsOf } from '../page.js';
 import { writtenByNote } from '../study.js';
 import { parameterHeatMap } from './charts/heat-map.js';
 import { learningCurve } from './charts/learning-curve.js';
-import { isLeg, memberFigures, revisionFigures } from './data/contributions.js';
+import { memberFigures, revisionFigures } from './data/contributions.js';
 import { lineage } from './data/lineage.js';
 import {
   type LoggedProposal,
@@ -43,10 +43,8 @@ export function runPage(data: RunData, episodes: Content, linkOf?: ShownCalls['l
   const shown = shownCalls(data, proposals);
   const labels = taskLabels(manifest.environment, data.policy, manifest.spec);
   const arePrograms = data.policy.kind === 'program';
-  const members = memberFigures(proposals);
-  const areLegs = members.some(isLeg) || (arePrograms && config.model.provider !== 'portfolio');
   return {
-    title: `${manifest.run}: ${manifest.environment} by ${manifest.model}`,
+    title: `${manifest.run}: ${manifest.environment} with ${manifest.model}`,
     header: runHeader(data),
     sections: sectionsOf(
       ['result', 'Result', headline(data, proposals)],
@@ -62,7 +60,7 @@ export function runPage(data: RunData, episodes: Content, linkOf?: ShownCalls['l
         arePrograms && lineageView(lineage(data, proposals, shown.calls), config, shown.link),
       ],
       ['revisions', 'Revisions', revisionView(revisionFigures(events, data.calls))],
-      ['members', areLegs ? 'Legs' : 'Members', memberView(members)],
+      ['members', 'Contributions', memberView(memberFigures(proposals))],
       ['failures', 'Failures', failureView(proposals, config, shown.link)],
       ['usage', 'Usage', usageView(manifest, usage.totals)],
       ['log', 'Log', callLog(data, shown, onlyProposals(proposals).length)],

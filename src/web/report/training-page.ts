@@ -135,7 +135,7 @@ ${losses.length > 0 && tile('Training loss', trainingLoss(losses).toFixed(4), ht
 ${tile(unit === 'step' ? 'Steps' : 'Updates', formatCount(steps.done), `of ${formatCount(steps.of)}`)}
 ${episodes !== null && tile('Episodes', formatCompact(episodes), 'played in training')}
 ${tokens !== null && tile('Tokens', formatCompact(tokens), episodes === null ? 'read in training' : 'sampled')}
-${tile('Time', formatDuration(1000 * seconds), validationSeconds > 0 && `${formatDuration(1000 * validationSeconds)} of it in evaluations`)}
+${tile('Time', formatDuration(1000 * seconds), validationSeconds > 0 && `${formatDuration(1000 * validationSeconds)} of it in ${unit === 'step' ? 'validations' : 'evaluations'}`)}
 ${maxRss > 0 && Number.isFinite(maxRss) && tile('Memory', formatBytes(maxRss), 'peak')}
 </dl>`;
 }
@@ -196,7 +196,7 @@ ${preformatted(command)}`;
   const use = commandToUse(facts, cwd);
   const weights =
     best === null || about?.config.result === 'last'
-      ? 'the weights after the last step'
+      ? `the weights after the last ${unit}`
       : `the weights at ${unit} ${formatCount(best.step)}, which had the best ${best.name}`;
   return html`<p>The result${result !== null && html` (<code>${shownPath(result, cwd)}</code>)`} contains ${weights}.${use !== null && ' On the command line:'}</p>
 ${use !== null && preformatted(use)}`;

@@ -152,7 +152,7 @@ it('the report, show and iteration details name the members that proposed', asyn
   const { path } = await runExperimentFrom(portfolio({ members: [...baselines] }, { candidates: 3 }));
   const run = await readPlayableRun(path);
   const page = renderReport(runData(run));
-  expect(page).toContain('Members');
+  expect(page).toContain('Contributions');
   for (const name of ['hill-climb', 'gp', 'cma-es']) expect(visibleText(page)).toContain(`${name} `);
   const figures = memberFigures(loggedProposals(run.recorded));
   expect(figures.reduce((sum, { candidates }) => sum + candidates, 0)).toBe(18);
@@ -253,7 +253,7 @@ it('show, its JSON, the report and the learning curve show which leg proposed wh
   );
   expect(runText(run, { top: 3, cwd: '/' })).toContain(`best policy  ${foundBy}, iteration`);
   const page = renderReport(runData(run));
-  expect(visibleText(page)).toContain('Legs');
+  expect(visibleText(page)).toContain('Contributions');
   expect(visibleText(page)).toContain(`(${foundBy}): best on fresh episodes`);
   const counted = (values: readonly unknown[]) => values.filter((value) => value !== null).length;
   const drawn = chartIn(page).series.map(({ label, values }) => [label, counted(values)]);

@@ -98,7 +98,7 @@ export interface MemberFigures {
 }
 
 /** True if a member is a leg of a relay. */
-export const isLeg = ({ member }: Pick<MemberFigures, 'member'>): boolean => member.startsWith('leg ');
+const isLeg = ({ member }: Pick<MemberFigures, 'member'>): boolean => member.startsWith('leg ');
 
 /** Summarises the members, most new bests first, or the legs in order; empty if the run has none. */
 export function memberFigures(proposals: readonly LoggedProposal[]): readonly MemberFigures[] {

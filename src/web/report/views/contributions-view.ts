@@ -7,7 +7,7 @@ import { type MemberFigures, type RevisionFigures, revisionText } from '../data/
 export function memberView(figures: readonly MemberFigures[]): Content | undefined {
   if (figures.length === 0) return undefined;
   return html`${pageTable(figures, [
-    text('by', ({ member }) => member),
+    text('proposer', ({ member }) => member),
     number('candidates', ({ candidates }) => candidates),
     number('new bests', ({ improved }) => improved),
     shareBar(({ share }) => share),
@@ -20,4 +20,4 @@ export function memberView(figures: readonly MemberFigures[]): Content | undefin
 export const revisionView = (figures: RevisionFigures | undefined): Content =>
   figures &&
   html`<p>Asked ${revisionText(figures)}.</p>
-<p class="note">Better: a higher mean return than the proposal on the same episodes. By default, the memory keeps only the better of the two.</p>`;
+<p class="note">Better: a higher mean return than the proposal on the same episodes. Later proposals see only the better of the two.</p>`;

@@ -29,7 +29,7 @@ ${pageTable(shown, [
   number('mean return', ({ entry }) => entry.score, { format: formatReturn, strong: true }),
   text('made from', ({ parent }) => linkTo(parent)),
   number('change', ({ entry, parent }) => parent && formatSigned(entry.score - parent.score)),
-  text('how', originOf),
+  text('origin', originOf),
   text('size', ({ entry }) => programTitle(entry).replace(/^program, /, '')),
 ])}
 <p class="note">New bests and their ancestors. Made from: the program that the prompt asked to change or, if it named none, the best program in the prompt. Tuned: a search changed only constants.</p>
