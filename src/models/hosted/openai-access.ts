@@ -79,7 +79,7 @@ export function parseServerUrl(given: string, field: string, variable: string | 
     // Don't show a login, which even an invalid address may contain.
     ...(!given.includes('@') && { value: given }),
     message: `${variable ?? 'this'} is not a valid address`,
-    hint: 'use the full URL, e.g. http://127.0.0.1:8000/v1',
+    hint: `use the full URL, e.g. http://127.0.0.1:${field === 'model.host' ? '11434' : '8000/v1'}`,
   });
 }
 
