@@ -196,7 +196,7 @@ ${preformatted(command)}`;
   const use = commandToUse(facts, cwd);
   const weights =
     best === null || about?.config.result === 'last'
-      ? 'the weights after the last step'
+      ? `the weights after the last ${unit}`
       : `the weights at ${unit} ${formatCount(best.step)}, which had the best ${best.name}`;
   return html`<p>The result${result !== null && html` (<code>${shownPath(result, cwd)}</code>)`} contains ${weights}.${use !== null && ' On the command line:'}</p>
 ${use !== null && preformatted(use)}`;
