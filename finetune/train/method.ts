@@ -194,7 +194,7 @@ function initialParameters(
       const shapes = trainedParameters(config, trainable);
       if (shapes.length === 0)
         throw new UserError({
-          field: 'modules',
+          field: 'method.modules',
           value: lora.modules,
           message: 'the model has none of these modules',
           hint: 'use modules such as q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj and down_proj',
