@@ -164,7 +164,10 @@ export function usageOf(config: LearningConfig, model: string, result: string): 
 
 const inlineYaml = (value: object) => stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();
 
-/** Words for what evaluations measure and count, and for what updates sample; `relative` is true if the reward always depends on other policies. */
+/**
+ * Words for what evaluations measure and count, and for what updates sample. `relative` is true if the reward always
+ * depends on other policies.
+ */
 export function wordsOf(config: LearningConfig) {
   const episodes = { counted: 'held-out episode', sampled: 'episode' } as const;
   if (!isProposer(config)) return { measured: 'mean return', relative: false, ...episodes };

@@ -110,7 +110,7 @@ export function hasSecretPart({ hash, pathname, searchParams }: URL): boolean {
 
 export const secretInUrl = {
   message: 'the URL appears to contain a key in its path (/…), query string (?…) or fragment (#…)',
-  hint: 'remove the key from the URL, and put it into the environment variable that model.apiKeyEnv names',
+  hint: 'remove the key from the URL; with the provider openai, put it into the environment variable that apiKeyEnv names',
 } as const;
 
 function readApiKey({ apiKeyEnv }: OpenAIConfig, env: CommandContext['env']): string | undefined {
