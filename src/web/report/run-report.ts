@@ -46,7 +46,7 @@ export function runPage(data: RunData, episodes: Content, linkOf?: ShownCalls['l
   const members = memberFigures(proposals);
   const areLegs = members.some(isLeg) || (arePrograms && config.model.provider !== 'portfolio');
   return {
-    title: `${manifest.run}: ${manifest.environment} by ${manifest.model}`,
+    title: `${manifest.run}: ${manifest.environment} with ${manifest.model}`,
     header: runHeader(data),
     sections: sectionsOf(
       ['result', 'Result', headline(data, proposals)],

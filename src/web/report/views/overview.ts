@@ -53,7 +53,7 @@ export function runHeader(
   const { confirmations, best } = manifest;
   return pageHeader({
     kicker: html`run <b>${manifest.run}</b>`,
-    title: html`${manifest.environment} <span class="by">by</span> ${manifest.model}`,
+    title: html`${manifest.environment} <span class="by">with</span> ${manifest.model}`,
     status,
     state: endText(data, 'iterations'),
     facts: [
