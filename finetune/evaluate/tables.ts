@@ -156,6 +156,7 @@ function conclude(scope: string, found: GroupDifference | undefined, quantity: s
   const nothing = 'Nothing to compare yet: no pair of runs has confirmed returns.';
   if (found === undefined || difference === null || verdict === 'not-comparable')
     return { scope, verdict: 'nothing', text: nothing };
-  const advice = verdict === 'too-few' ? ` Add runs with --repeats ${found.counts[0]! < minForVerdict ? enoughRuns : 2 * enoughRuns}.` : '';
+  const repeats = found.counts[0]! < minForVerdict ? enoughRuns : 2 * enoughRuns;
+  const advice = verdict === 'too-few' ? ` Add runs with --repeats ${repeats}.` : '';
   return { scope, verdict, text: `${verdictSentence({ ...found, difference, verdict }, quantity)}${advice}` };
 }
