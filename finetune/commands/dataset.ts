@@ -156,7 +156,7 @@ function describe(
     '',
     ...emptyRunLines(sources),
     ...tokenLimits.slice(0, 1).map((tokens) => {
-      return `shortened   prompts of ${plural(tokenLimits.length, 'run')}, as with memory.tokens=${tokens}`;
+      return `shortened   prompts of ${plural(tokenLimits.length, 'run')}, as with memory.tokens=${tokens}${tokenLimits.at(-1)! > tokens ? ' or more' : ''}`;
     }),
     ...(recipe === 'demonstrations' ? [] : [`usual       ${least} to ${most} examples to train on`]),
     `written     ${out}`,

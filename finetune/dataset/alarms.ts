@@ -66,7 +66,7 @@ const tooLong: Check = ({ recipe, train, validation, lengths, context = Number.P
   const [min, max] = [smallest(sizes), largest(sizes)].map((tokens) => `about ${formatCount(tokens)}`);
   const otherAdvice = overlong.length < sizes.length ? ', or exclude the runs with the longest prompts' : '';
   return {
-    message: `the context of ${context} tokens is too short for ${overlong.length} of ${sizes.length} examples: the shortest needs ${min} tokens, the longest ${max}`,
+    message: `the context of ${context} tokens is too short for ${overlong.length} of ${sizes.length} examples: the shortest of all has ${min} tokens, the longest ${max}`,
     hint: `train a model with a longer context${recipe === 'demonstrations' ? ', or lower --history' : otherAdvice}`,
   };
 };
@@ -80,23 +80,28 @@ const emptySplit: Check = ({ train, validation, plan }) => {
 };
 
 /** Warns if more than twice the wanted share is held out, or less than half of it. */
-const shareMismatch: Check = ({ plan, train, validation }) => {
+const shareMismatch: Check = ({ plan, recipe, train, validation }) => {
   const total = train.length + validation.length;
   const share = validation.length / total;
   if (plan.kind !== 'share' || share === 0 || Math.abs(Math.log2(share / plan.share)) <= 1) return undefined;
+  const related =
+    recipe === 'demonstrations' ? 'games with equal starts or turns' : 'runs that share a seed or a prompt';
   return {
-    message: `${validation.length} of ${total} examples are held out (${formatShare(share)}, not ${formatShare(plan.share)}), because runs that share a seed or a prompt stay together`,
+    message: `${validation.length} of ${total} examples are held out (${formatShare(share)}, not ${formatShare(plan.share)}), because ${related} stay together`,
     hint: 'add runs with other seeds, or name the runs to hold out, e.g. --validation buffers/mine-3',
   };
 };
 
-const leakage: Check = ({ train, validation }) => {
+const leakage: Check = ({ plan, train, validation }) => {
   const trainingPrompts = new Set(train.map(({ lineage }) => lineage.prompt));
   const leaked = validation.filter(({ lineage }) => trainingPrompts.has(lineage.prompt));
   if (leaked.length === 0) return undefined;
   return {
     message: `validation examples with the same prompt as a training example: ${leaked.length} of ${validation.length}`,
-    hint: 'hold out all runs of a seed together, e.g. with --validation 0.1',
+    hint:
+      plan.kind === 'named'
+        ? 'hold out all runs of a seed together, e.g. with --validation 0.1'
+        : 'games of one environment can share prompts: hold out another environment by name',
   };
 };
 

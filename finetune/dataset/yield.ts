@@ -42,6 +42,6 @@ export function moreRunsHint(recipe: RunRecipe, runs: readonly SourceRun[], size
     recipe === 'improvement' && count > size ? `--recipe weighted uses all ${count} proposals; ` : '',
     `for more runs: policyloop sweep ${shellWord(`${name}/config.yaml`)} model.provider=${baselines.join(',')}`,
     ` seed=${firstSeed}..${lastSeed} --out buffers/more`,
-    otherTaskCount > 0 ? ` (and the same for the other ${plural(otherTaskCount, 'task')})` : '',
+    otherTaskCount > 0 ? ` (and the same for the other ${otherTaskCount === 1 ? 'task' : `${otherTaskCount} tasks`})` : '',
   ].join('');
 }

@@ -79,7 +79,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
           field: 'maxTokens',
           value: maxTokens,
           message: `an answer may need ${constraint.answerTokens} tokens, but only ${maxTokens} are allowed or fit into the context`,
-          hint: `increase maxTokens, ${shorterPromptHint}`,
+          hint: `raise agent.maxTokens or answers.maxTokens, ${shorterPromptHint}`,
         });
       return {
         prompt,

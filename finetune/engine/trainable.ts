@@ -51,7 +51,7 @@ export function requireGradients({ architecture, layers }: DecoderConfig): void 
     value: architecture,
     message: `models of this family can't be trained yet: stateful layers have no gradient`,
     alternatives: ['a model with attention in every layer, e.g. Qwen3, Llama, SmolLM2, Gemma 3'],
-    hint: 'train it with TRL: `policyloop finetune export CONFIG --to trl --out FOLDER`',
+    hint: 'for training on a dataset, use TRL: `policyloop finetune export CONFIG --to trl --out FOLDER`',
   });
 }
 

@@ -3,7 +3,7 @@ import { styleText } from 'node:util';
 import { formatShare, plural } from '../../src/base/text/numbers.js';
 import { type Column, estimate, number, terminalTable, text } from '../../src/base/text/table.js';
 import { fitText } from '../../src/base/text/width.js';
-import type { Verdict } from '../../src/statistics/tests.js';
+import { minForVerdict, type Verdict } from '../../src/statistics/tests.js';
 import type { GroupDifference } from '../../src/studies/comparison/comparability.js';
 import { differenceColumnsOf } from '../../src/studies/comparison/table.js';
 import { enoughRuns, verdictRule, verdictSentence } from '../../src/studies/comparison/words.js';
@@ -156,6 +156,7 @@ function conclude(scope: string, found: GroupDifference | undefined, quantity: s
   const nothing = 'Nothing to compare yet: no pair of runs has confirmed returns.';
   if (found === undefined || difference === null || verdict === 'not-comparable')
     return { scope, verdict: 'nothing', text: nothing };
-  const advice = verdict === 'too-few' ? ` Add runs with --repeats ${enoughRuns}.` : '';
+  const repeats = found.counts[0]! < minForVerdict ? enoughRuns : 2 * enoughRuns;
+  const advice = verdict === 'too-few' ? ` Add runs with --repeats ${repeats}.` : '';
   return { scope, verdict, text: `${verdictSentence({ ...found, difference, verdict }, quantity)}${advice}` };
 }

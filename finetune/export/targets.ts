@@ -66,7 +66,7 @@ async function writeMerged(job: ExportJob): Promise<ExportResult> {
   return {
     output: { out, base: shownPath(model, job.cwd), dtype, ...merged },
     lines: [
-      `merged      ${out} (${formatBytes(merged.bytes)}, ${merged.changedMatrices} matrices changed)`,
+      `merged      ${out} (${formatBytes(merged.bytes)}, changed matrices: ${merged.changedMatrices})`,
       `run         model.provider=local ${shellWord(`model.path=${out}`)}`,
     ],
     notes: roundingNotes(

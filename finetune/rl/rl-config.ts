@@ -164,10 +164,14 @@ export function usageOf(config: LearningConfig, model: string, result: string): 
 
 const inlineYaml = (value: object) => stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();
 
-/** Words for what evaluations measure and count; `relative` is true if the reward always depends on other policies. */
+/**
+ * Words for what evaluations measure and count, and for what updates sample. `relative` is true if the reward always
+ * depends on other policies.
+ */
 export function wordsOf(config: LearningConfig) {
-  if (!isProposer(config)) return { measured: 'mean return', relative: false, counted: 'held-out episode' };
+  const episodes = { counted: 'held-out episode', sampled: 'episode' } as const;
+  if (!isProposer(config)) return { measured: 'mean return', relative: false, ...episodes };
   const isRelative = !isAbsolute(config.reward);
   const measured = isRelative ? 'share of baselines beaten' : 'mean reward';
-  return { measured, relative: isRelative, counted: 'held-out run' };
+  return { measured, relative: isRelative, counted: 'held-out run', sampled: 'candidate' } as const;
 }

@@ -44,7 +44,7 @@ export async function rl(args: TrainingArguments, context: CommandContext): Prom
       }),
       extraLines: ({ ended, step }) =>
         config.result === 'last' && ended !== 'interrupted'
-          ? [`weights    from the last update, ${step} (result=last)`]
+          ? [`weights    from update ${step}, the last one (result=last)`]
           : [],
       use: (result) => usageOf(config, shownModelPath(config.model, context.cwd), result),
     },
@@ -81,14 +81,15 @@ function datasetOf(config: LearningConfig, step: number): DatasetLineage {
   return playedLineage(environments, model, seed, Object.fromEntries(counts));
 }
 
-function lineOf(metric: Metric, { counted, measured }: ReturnType<typeof wordsOf>): string | undefined {
+function lineOf(metric: Metric, terms: ReturnType<typeof wordsOf>): string | undefined {
+  const { counted, measured, sampled } = terms;
   switch (metric.kind) {
     case 'start':
-      return `${metric.totalSteps} updates of ${metric.episodes} episodes`;
+      return `${plural(metric.totalSteps, 'update')} of ${plural(metric.episodes ?? 0, sampled)}`;
     case 'evaluation':
       return `update ${metric.step}  ${measured} ${formatNumber(metric.meanReward, 4)} ± ${formatNumber(metric.margin ?? 0, 2)} over ${plural(metric.episodes, counted)}${metric.policyReturn === undefined ? '' : `, mean return of the proposed policies ${formatNumber(metric.policyReturn, 4)}`}${metric.best ? ', the best so far' : ''}`;
     case 'final':
-      return `confirmed  ${measured} ${formatNumber(mean(metric.returns), 4)} over ${plural(metric.returns.length, counted)} that were used for nothing else`;
+      return `confirmed  ${measured} ${formatNumber(mean(metric.returns), 4)} over ${plural(metric.returns.length, counted)}${sampled === 'episode' ? ' that were used for nothing else' : ', with newly sampled replies'}`;
     case 'baseline':
       return `${metric.label}: mean best return per run ${formatNumber(metric.bestReturn ?? Number.NaN, 4)}`;
     default:

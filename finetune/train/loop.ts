@@ -94,12 +94,17 @@ export async function runLoop(
 }
 
 /** @throws WorkError if a value isn't finite */
-export function rejectNonFinite(step: number, found: Readonly<Record<string, number>>): void {
+export function rejectNonFinite(
+  step: number,
+  found: Readonly<Record<string, number>>,
+  field = 'learningRate',
+  advice = 'lower the learning rate or maxGradientNorm, or warm up longer',
+): void {
   if (Object.values(found).every(Number.isFinite)) return;
   const values = Object.entries(found).map(([name, value]) => `the ${name} is ${value}`);
   throw new WorkError({
-    field: 'learningRate',
+    field,
     message: `training has diverged: in step ${step}, ${values.join(' and ')}`,
-    hint: 'lower the learning rate or maxGradientNorm, or warm up longer; then choose another output, because the checkpoint only fits the old settings',
+    hint: `${advice}; then choose another output, because the checkpoint only fits the old settings`,
   });
 }

@@ -9,7 +9,7 @@ import { readDecoderConfig } from '../../src/models/local/families/hf-config.js'
 import { endTokens } from '../../src/models/local/generation/engine.js';
 import { type Adapter, openAdapter } from '../../src/models/local/graph/adapter.js';
 import { packedWeights } from '../../src/models/local/graph/packed-parameters.js';
-import { modelDirectory } from '../../src/models/local/settings.js';
+import { modelDirectory, withModelField } from '../../src/models/local/settings.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { loraScale } from '../../src/models/local/weights/adapter-config.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
@@ -85,7 +85,7 @@ export interface PlannedModel {
 
 /** @throws UserError if the model can't be read or trained like this, or the result would overwrite a model */
 export function planModel({ ignoreKeys, model, output, ...config }: ModelSettings): PlannedModel {
-  const decoder = readDecoderConfig(model, ignoreKeys);
+  const decoder = withModelField('model', () => readDecoderConfig(model, ignoreKeys));
   requireGradients(decoder);
   const method = resolveMethod(decoder, config.method, model);
   const checkpoint = path.join(output, trainingFiles.checkpoint);
@@ -188,13 +188,13 @@ function initialParameters(
     case 'lora': {
       const { adapter, lora, settings } = method;
       const base = openWeights(model);
-      const quantized = packedWeights(model, config, base, settings.quantization);
+      const quantized = packedWeights(model, config, base, settings.quantization, 'method.quantization');
       const int8 = settings.compute === 'int8' ? int8Weights(model, config, base, quantized) : undefined;
       const trainable: TrainableSpec = { kind: 'adapter', lora, base, quantized, int8 };
       const shapes = trainedParameters(config, trainable);
       if (shapes.length === 0)
         throw new UserError({
-          field: 'modules',
+          field: 'method.modules',
           value: lora.modules,
           message: 'the model has none of these modules',
           hint: 'use modules such as q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj and down_proj',

@@ -1,4 +1,5 @@
 import { UserError } from '../base/errors.js';
+import { plural } from '../base/text/numbers.js';
 import type { Environment } from '../environments/environment.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { type Episode, rollout } from './episode.js';
@@ -29,7 +30,7 @@ export function replay(
   if (parameters.length !== count && family.description.kind !== 'program') {
     throw new UserError({
       field: 'policy',
-      message: `this policy has ${parameters.length} parameters, but the config's policies have ${count}`,
+      message: `this policy has ${plural(parameters.length, 'parameter')}, but the config's policies have ${count}`,
       hint: "restore the original environment and policy in the run's config.yaml",
     });
   }

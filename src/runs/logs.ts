@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import { append } from '../base/append.js';
 import { UserError } from '../base/errors.js';
 import { endOfLines, keepFirstLines, truncateFile } from '../base/files/json-lines.js';
+import { plural } from '../base/text/numbers.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from './calls.js';
@@ -155,7 +156,7 @@ function usableEntries(complete: readonly BufferEntry[], files: LogFiles) {
   );
   const count = complete.length - entries.length;
   if (count === 0) return { entries: complete, lost: [] };
-  const fault = `${files.evaluations}: ${count} of ${complete.length} evaluations have non-numeric returns`;
+  const fault = `${files.evaluations}: non-numeric returns in ${count} of ${plural(complete.length, 'evaluation')}`;
   return { entries, lost: [fault] };
 }
 

@@ -51,7 +51,7 @@ export async function resumeRun(
   }
   const manifest = readManifest(path);
   throw new UserError({
-    message: `this run ${manifest.status === 'failed' ? 'has ended' : 'is complete'} after ${plural(manifest.iterations.done, 'iteration')}: ${describeReason(manifest)}`,
+    message: `this run ${manifest.status === 'failed' ? 'has ended' : 'is complete'} after ${plural(manifest.iterations.done, 'iteration')}${manifest.reason?.kind === 'iterations' ? '' : `: ${describeReason(manifest)}`}`,
     value: path,
     hint: reopened,
   });

@@ -101,7 +101,7 @@ function gameDisplay(progress: Progress): (event: RunEvent) => void {
         const { length, return: total, score } = event.game;
         results.push(score ?? total);
         const quantity = score === undefined ? 'return' : 'score';
-        progress.update(++done, [`mean ${quantity} ${formatReturn(mean(results))}`, `${length} steps`]);
+        progress.update(++done, [`mean ${quantity} ${formatReturn(mean(results))}`, plural(length, 'step')]);
         break;
       }
       default:

@@ -73,7 +73,7 @@ async function querySlurm(program: string, args: readonly string[]): Promise<str
     throw new UserError({
       field: '--slurm',
       message: `${program} failed: ${stderr.trim().split('\n').slice(-3).join(' ')}`,
-      hint: 'check slurm.partition, slurm.account, slurm.time and the other keys, or repeat the command later',
+      hint: `${program === 'sbatch' ? 'check slurm.partition, slurm.account, slurm.time and the other keys, or ' : ''}repeat the command later`,
     });
   }
 }
@@ -111,7 +111,7 @@ export async function runOnCluster(
     throw new UserError({
       field: 'slurm.tasks',
       value: slurm.tasks,
-      message: `can't change in a sweep with limits, which are already divided between ${tasksBefore} tasks`,
+      message: `can't change in a sweep with limits, which are already divided between ${plural(tasksBefore, 'task')}`,
     });
   const tasks = Array.from({ length: of }, (_, index) => index).filter((index) =>
     entries.filter(isInPart({ index, of })).some(isLeft),

@@ -155,7 +155,7 @@ describe('policyloop', () => {
     expect(resumed.stderr).toContain("evaluation.episodes: can't change within a run: it was 3");
     const complete = await cli(cwd, ['resume', 'r']);
     expect(complete.code).toBe(2);
-    expect(complete.stderr).toContain('this run is complete after 8 iterations: finished');
+    expect(complete.stderr).toContain('this run is complete after 8 iterations\n');
   });
 
   it('ends a run cleanly when the reader of its output goes away', async () => {

@@ -95,7 +95,7 @@ describe('compare', () => {
       ['unpaired', 'too-few', null],
     ]);
     const { text } = await compare([few.at('a-*'), few.at('b-*')], { json: false });
-    expect(text).toContain('Too few for a verdict: hill-climb − random');
+    expect(text).toContain('Too few pairs for a verdict: hill-climb − random');
     expect(text).toContain('at least 6 pairs are needed');
   });
 

@@ -70,15 +70,15 @@ describe('overflowing returns', () => {
     expect(await listCommand({ runsDir, json: false }, context)).toBe(0);
     expect(printed.at(-1)).toMatch(/^1 +a .*\n2 +b .*/m);
     expect(await showCommand({ ...show, run: 'b' }, context)).toBe(0);
-    expect(noted.at(-1)).toContain('1 of 9 evaluations have non-numeric returns');
+    expect(noted.at(-1)).toContain('non-numeric returns in 1 of 9 evaluations');
     expect(await reportCommand({ run: 'b', runsDir, open: false, json: false }, context)).toBe(0);
     expect(readFileSync(join(at('b'), 'report.html'), 'utf8')).toContain(
-      '1 of 9 evaluations have non-numeric returns',
+      'non-numeric returns in 1 of 9 evaluations',
     );
     expect(await compareCommand({ runs: ['a', 'b'], runsDir, unfinished: false, json: true }, context)).toBe(
       0,
     );
-    expect(printed.at(-1)).toContain('1 of 9 evaluations have non-numeric returns');
+    expect(printed.at(-1)).toContain('non-numeric returns in 1 of 9 evaluations');
     // What stands in the log stays there.
     await resumeExperiment(join(cwd, runsDir, 'b'), { overrides: ['iterations=8'] });
     expect(readRunFile(at('b'), 'evaluations').trimEnd().split('\n')).toHaveLength(11);

@@ -187,7 +187,7 @@ describe('requireRuntime', () => {
       throw new Error('Cannot find module');
     };
     expect(() => requireRuntime(missing)).toThrow(
-      /^model\.provider: onnxruntime-node, the runtime for local models, was not installed[\s\S]*npm install --ignore-scripts policyloop/,
+      /^onnxruntime-node, the runtime for local models, was not installed[\s\S]*npm install --ignore-scripts policyloop/,
     );
   });
 });

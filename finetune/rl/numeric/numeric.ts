@@ -1,5 +1,5 @@
 import type { CommandContext } from '../../../src/base/context.js';
-import { formatNumber } from '../../../src/base/text/numbers.js';
+import { formatNumber, plural } from '../../../src/base/text/numbers.js';
 import { requireRuntime } from '../../../src/models/local/engine/find-devices.js';
 import { mean } from '../../../src/statistics/descriptive.js';
 import { playedLineage, type TrainingFacts } from '../../dataset/lineage.js';
@@ -21,7 +21,7 @@ export async function runNumeric(args: TrainingArguments, context: CommandContex
       checks: [],
       figures: ({ episodes, reward = Number.NaN }) => [
         `return ${formatNumber(reward, 4)}`,
-        `${episodes} episodes`,
+        plural(episodes ?? 0, 'episode'),
       ],
       line: lineOf,
       train: (hooks) => trainNumeric(config, { ...hooks, note }),
@@ -59,6 +59,6 @@ function lineOf(metric: Metric): string | undefined {
   if (metric.kind === 'evaluation')
     return `update ${metric.step}  mean return ${formatNumber(metric.meanReward, 4)}${metric.best ? ', the best so far' : ''}`;
   if (metric.kind === 'baseline')
-    return `${metric.label}: mean return ${formatNumber(mean(metric.returns ?? []), 4)} after ${metric.episodes} episodes`;
+    return `${metric.label}: mean return ${formatNumber(mean(metric.returns ?? []), 4)} after ${plural(metric.episodes, 'episode')}`;
   return undefined;
 }

@@ -96,7 +96,9 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
         const progress = Math.max(state.step / updates, playCounts.episodes / maxEpisodes(config));
         const figures = await learner.update(state, episodes, progress);
         const norm = gradientNorm(new Map([['policy', state.parameters[0]!.values]]));
-        rejectNonFinite(state.step, { "norm of the policy's parameters": norm });
+        const found = { "norm of the policy's parameters": norm };
+        const advice = 'lower algorithm.learningRate or, with trpo, algorithm.maxKl';
+        rejectNonFinite(state.step, found, 'algorithm', advice);
         const steps = episodes.reduce((sum, { rewards }) => sum + rewards.length, 0);
         playCounts = { episodes: playCounts.episodes + episodes.length, steps: playCounts.steps + steps };
         const reward = mean(episodes.map(returnOf));

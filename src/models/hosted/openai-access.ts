@@ -79,7 +79,7 @@ export function parseServerUrl(given: string, field: string, variable: string | 
     // Don't show a login, which even an invalid address may contain.
     ...(!given.includes('@') && { value: given }),
     message: `${variable ?? 'this'} is not a valid address`,
-    hint: 'use the full URL, e.g. http://127.0.0.1:8000/v1',
+    hint: `use the full URL, e.g. http://127.0.0.1:${field === 'model.host' ? '11434' : '8000/v1'}`,
   });
 }
 
@@ -110,7 +110,7 @@ export function hasSecretPart({ hash, pathname, searchParams }: URL): boolean {
 
 export const secretInUrl = {
   message: 'the URL appears to contain a key in its path (/…), query string (?…) or fragment (#…)',
-  hint: 'remove the key from the URL, and put it into the environment variable that model.apiKeyEnv names',
+  hint: 'remove the key from the URL; with the provider openai, put it into the environment variable that apiKeyEnv names',
 } as const;
 
 function readApiKey({ apiKeyEnv }: OpenAIConfig, env: CommandContext['env']): string | undefined {

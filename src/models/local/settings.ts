@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { z } from 'zod';
 import { shownPath } from '../../base/context.js';
-import { UserError } from '../../base/errors.js';
+import { mapProblems, UserError } from '../../base/errors.js';
 import { packageRoot } from '../../base/package.js';
 import { describe } from '../settings.js';
 import { hfModelPath, isHfReference } from './stores/hf-cache.js';
@@ -16,12 +16,21 @@ export const embeddedModel = `${scheme}models/tiny-improver`;
 
 export const isPackaged = (path: string): boolean => path.startsWith(scheme);
 
+/** Runs work that reads a model; its errors about `model.path` then name the key of another kind of config. */
+export function withModelField<T>(field: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw mapProblems(error, (problem) => (problem.field === 'model.path' ? { ...problem, field } : problem));
+  }
+}
+
 /**
  * Returns the directory or GGUF file of a model, an adapter or a training result.
  * @throws UserError if the package or a store doesn't contain the model
  */
 export function modelDirectory(path: string, cwd?: string, field = 'model.path'): string {
-  if (isHfReference(path)) return hfModelPath(path);
+  if (isHfReference(path)) return withModelField(field, () => hfModelPath(path));
   if (!isPackaged(path)) return resultDirectory(cwd === undefined ? path : resolve(cwd, path));
   const directory = join(packageRoot(), path.slice(scheme.length));
   if (existsSync(directory) && directory.startsWith(join(packageRoot(), '/'))) return directory;

@@ -37,7 +37,7 @@ function testOf(part: string, configKeys: readonly string[] | undefined): ItemTe
   if (key === '' || value === '')
     return `“${part}” is incomplete: write key=value without spaces, such as status=running`;
   if (sign !== '=')
-    return `“${part}”: filters support only =, not ${sign}. For ranges, write ${key}=400.. (at least), ${key}=..400 (at most) or ${key}=100..400`;
+    return `“${part}”: filters support only =, not ${sign}${/[<>]/.test(sign) ? `. For ranges, write ${key}=400.. (at least), ${key}=..400 (at most) or ${key}=100..400` : ''}`;
   const field = fieldOf(key);
   if (!isKnown(field, configKeys)) return unknownKeyMessage(key, configKeys ?? []);
   const accepts = valueTest(field, key, value);
@@ -117,6 +117,6 @@ export function unknownKeyMessage(key: string, configKeys: readonly string[]): s
   const near = [...known, ...Object.keys(aliases), ...configKeys].find(
     (one) => one.endsWith(`.${key}`) || distance(one, key) <= Math.min(2, key.length / 2),
   );
-  const keyHelp = `fields: ${known.join(', ')}; config keys, such as ${configKeys[0] ?? 'model.temperature'}`;
+  const keyHelp = `use a field (${known.join(', ')}) or a config key such as ${configKeys[0] ?? 'model.temperature'}`;
   return `“${key}” is neither a field nor a config key of these runs; ${near === undefined ? keyHelp : `did you mean ${near}?`}`;
 }

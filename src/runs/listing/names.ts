@@ -41,7 +41,7 @@ export function findItem(name: string, folders: RunFolders, kinds: readonly Matc
   const [folder] = allMatches(name, folders, ({ kind }) => kind === 'folder');
   if (folder === undefined) throw missingError(name, folders);
   const runs = runsBelow(folder.path).map((path) => ({ kind: 'run', path }) as const);
-  throw ambiguousError(name, runs, folders);
+  throw ambiguousError(name, runs, folders, 'this is a directory; choose a run in it');
 }
 
 /** True if a training run wrote its model, adapter or policy to this directory. */
@@ -220,10 +220,15 @@ function nameOf(path: string, folders: RunFolders): string {
   return enclosing === undefined ? path : relative(enclosing, path);
 }
 
-function ambiguousError(name: string, found: readonly NameMatch[], folders: RunFolders): UserError {
+function ambiguousError(
+  name: string,
+  found: readonly NameMatch[],
+  folders: RunFolders,
+  message = `this ${isPattern(name) ? 'pattern' : 'name'} matches ${found.length} runs or directories; choose one`,
+): UserError {
   return new UserError({
     field: 'run',
-    message: `${isPattern(name) ? 'this pattern matches' : 'this name matches'} ${found.length} runs or directories; choose one`,
+    message,
     value: name,
     alternatives: found.map(({ path }) => nameOf(path, folders)),
   });

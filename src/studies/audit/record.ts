@@ -109,9 +109,9 @@ function evaluationIn(file: string, { headerLine, line, values }: RecordRow): Re
       throw new UserError({
         file,
         line: headerLine,
-        message: `there is no column ${column}${column === 'returns' ? ' (or return, for their mean)' : ''}`,
+        message: `there is no column or key ${column}${column === 'returns' ? ' (or return, for their mean)' : ''}`,
         value: Object.keys(values).join(', '),
-        hint: `rename a column to ${column}, or add one with this name`,
+        hint: `add ${column}, or rename the column or key that contains them`,
       });
   const parameters = numbersIn(values.parameters, { file, line, field: 'parameters' });
   const returns = numbersIn(values[field], { file, line, field });
@@ -149,9 +149,9 @@ function numbersIn(value: unknown, place: Pick<Problem, 'file' | 'line' | 'field
       return new Array<number>(count).fill(number);
     throw new UserError({
       ...place,
-      message: 'must be numbers, separated by spaces or commas',
+      message: `must be at most ${maxNumbers} numbers between -1e150 and 1e150, separated by spaces or commas`,
       value: item,
-      hint: 'for a value that repeats, write -200*20',
+      hint: 'a value that repeats can be written as -200*20 (20 times -200)',
     });
   });
 }

@@ -88,15 +88,17 @@ function summaryOf(result: Audit): string {
     ...(failed.length === 0
       ? []
       : [
-          `${plural(failed.length, 'program')} failed in fresh episodes (${failed.slice(0, 5).join(', ')}) and ${failed.length === 1 ? 'gets' : 'get'} the worst return.`,
+          `${plural(failed.length, 'program')} failed in fresh episodes (${failed.slice(0, 5).join(', ')}${failed.length > 5 ? ', …' : ''}) and ${failed.length === 1 ? 'gets' : 'get'} the worst return.`,
         ]),
     `The best recorded mean (${formatReturn(recorded.best)}, ${recorded.at}) ${optimism === 0 ? 'equals' : `is ${formatReturn(Math.abs(optimism))} ${optimism < 0 ? 'lower' : 'higher'} than`} the policy's mean in fresh episodes (${formatReturn(fresh.ofRecordedBest)}).`,
     bests === 0
       ? 'There is no new best after the first evaluation.'
-      : `Of ${plural(bests, 'new best')}, ${confirmed} ${confirmed === 1 ? 'is' : 'are'} better than every earlier one.`,
+      : bests === 1
+        ? `The only new best is ${confirmed === 1 ? '' : 'not '}confirmed as better than every earlier policy.`
+        : `Of ${bests} new bests, ${confirmed} ${confirmed === 1 ? 'is' : 'are'} confirmed as better than every earlier one.`,
     `The best policy (${formatReturn(fresh.best)}) was first evaluated at ${fresh.bestAt}.`,
     reproduced.not.length > 0 &&
-      `Chance doesn't explain ${plural(reproduced.not.length, 'recorded mean')}: these policies score differently in this environment.`,
+      `Chance doesn't explain ${plural(reproduced.not.length, 'recorded mean')}: scores differ in this environment.`,
     unknown > 0 &&
       `${plural(unknown, 'evaluation')} without parameters ${unknown === 1 ? 'is' : 'are'} left out.`,
   ]

@@ -135,14 +135,17 @@ function requireVectors(
   for (const { line, parameters } of evaluations) {
     const wrong = choices && parameters.find((value) => !choices.includes(value));
     if (parameters.length === count && wrong === undefined) continue;
-    const actual = wrong === undefined ? plural(parameters.length, 'parameter') : `the parameter ${wrong}`;
+    const policies = `${config.policy.kind} policy for ${config.environment.id}`;
     throw new UserError({
       file,
       line: line!,
       field: 'parameters',
       value: parameters.join(' '),
-      message: `has ${actual}, but a ${config.policy.kind} policy for ${config.environment.id} has ${wrong === undefined ? count : `parameters among ${choices!.join(', ')}`}`,
-      hint: "choose the record's policies with --policy, e.g. --policy '{kind: linear, bias: false}'",
+      message:
+        wrong === undefined
+          ? `has ${plural(parameters.length, 'parameter')}, but a ${policies} has ${count}`
+          : `has the parameter ${wrong}, but parameters of a ${policies} must be one of ${choices!.join(', ')}`,
+      hint: "state the kind of policy with --policy, e.g. --policy '{kind: linear, bias: false}'",
     });
   }
 }

@@ -1,4 +1,5 @@
 /** Failed runs count in comparisons: leaving them out would compare a method only where it worked. */
+import { plural } from '../../base/text/numbers.js';
 import type { RunSummary } from '../../runs/summary.js';
 import { largest, smallest } from '../../statistics/descriptive.js';
 
@@ -22,5 +23,7 @@ export function failureCaution(
 ): string | undefined {
   const shares = sides.map(({ failed, over }) => (over === 0 ? 0 : failed / over));
   if (largest(shares) - smallest(shares) < 1e-9) return undefined;
-  return sides.map(({ name, failed, over }) => `${failed} of ${over} runs of ${name} failed`).join(', ');
+  return sides
+    .map(({ name, failed, over }) => `${failed} of ${plural(over, 'run')} of ${name} failed`)
+    .join(', ');
 }

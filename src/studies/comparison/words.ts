@@ -90,8 +90,9 @@ export function verdictSentence(
   const count = countText(found);
   if (verdict === 'too-few' || interval === null) {
     const areTied = smallest(counts) >= minForVerdict;
-    const needed = `${areTied ? minIfTied : minForVerdict} ${test === 'paired' ? 'pairs' : 'runs of each'}`;
-    return `Too few for a verdict: ${meanText} over ${count}, and at least ${needed} are needed${areTied ? ', because most values are equal' : ''}.`;
+    const unit = test === 'paired' ? 'pairs' : 'runs';
+    const needed = `${areTied ? minIfTied : minForVerdict} ${unit}${test === 'paired' ? '' : ' of each'}`;
+    return `Too few ${unit} for a verdict: ${meanText} over ${count}, and at least ${needed} are needed${areTied ? ', because most values are equal' : ''}.`;
   }
   // An interval clipped to the possible range is asymmetric, so use its longer half.
   const halfWidth = Math.max(interval[1] - found.difference, found.difference - interval[0]);
@@ -99,7 +100,7 @@ export function verdictSentence(
     verdict === 'no-evidence' && halfWidth > 0
       ? ` A difference below about ${formatReturn(halfWidth)} can't be distinguished from noise here.`
       : '';
-  const tip = smallest(counts) < enoughRuns ? ` ${count} are few: more seeds would narrow the interval.` : '';
+  const tip = smallest(counts) < enoughRuns ? ' More seeds would narrow the interval.' : '';
   return `${verdictStarts[verdict]}: ${meanText} (95 % interval ${formatInterval(interval, formatSigned)}, p ${adjusted === null ? missingMark : pText(adjusted)}, ${count}).${noiseNote}${tip}`;
 }
 

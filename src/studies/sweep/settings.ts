@@ -5,7 +5,7 @@ import { UserError } from '../../base/errors.js';
 import { plainName } from '../../base/files/files.js';
 import { createGenerator, type RandomGenerator } from '../../base/random/generator.js';
 import { parseValues, type ValueList } from '../../base/settings/value-lists.js';
-import { formatNumber } from '../../base/text/numbers.js';
+import { formatNumber, plural } from '../../base/text/numbers.js';
 import type { BaselineName } from '../../config/baselines.js';
 import type { Config } from '../../config/config.js';
 import type { SweepConfig } from '../../config/many-runs.js';
@@ -108,7 +108,7 @@ export function settingsOf(
   if (samples > size)
     throw new UserError({
       field: 'sweep.samples',
-      message: `there are only ${size} different settings`,
+      message: `there ${size === 1 ? 'is' : 'are'} only ${plural(size, 'different setting')}`,
       value: samples,
       hint: `set sweep.samples=${size}, or sweep.method=grid for all of them`,
     });
@@ -117,7 +117,10 @@ export function settingsOf(
     throw new UserError({
       field: method === 'random' ? 'sweep.samples' : 'sweep',
       message: `there are ${count} settings; the maximum is ${maxSettings}`,
-      hint: 'list fewer values, or draw some of them with sweep.method=random sweep.samples=100',
+      hint:
+        method === 'random'
+          ? `set sweep.samples=${maxSettings} or fewer`
+          : 'list fewer values, or draw some settings with sweep.method=random sweep.samples=100',
     });
   const settings = new Map<string, Setting>();
   const add = (values: Setting['values']) => {

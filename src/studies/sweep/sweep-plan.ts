@@ -75,7 +75,9 @@ function explainDrawn<T>(keys: readonly SweptKey[], load: () => T): T {
   } catch (error) {
     const drawnKeys = new Set(keys.flatMap(({ key, values }) => (values.kind === 'list' ? [] : [key])));
     const hint = 'uniform(…) and loguniform(…) also draw fractions; for whole numbers, write 1..9 or a list';
-    throw mapProblems(error, (one) => (drawnKeys.has(one.field ?? '') ? { hint, ...one } : one));
+    throw mapProblems(error, (one) =>
+      drawnKeys.has(one.field ?? '') && one.message.includes('whole number') ? { hint, ...one } : one,
+    );
   }
 }
 

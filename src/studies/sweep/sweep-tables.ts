@@ -61,7 +61,7 @@ export function baselinesText(result: SweepResult): string | undefined {
     result.tasks.map(({ baselines, environment }) => ({ name: environment, differences: baselines })),
   );
   if (!baselineDifferences(result).some(({ verdict }) => verdict === 'too-few')) return conclusion;
-  return `${conclusion} A verdict needs at least ${minForVerdict} seeds (${minIfTied} if most values are equal): run the same command with seed=1..10.`;
+  return `${conclusion} A verdict needs at least ${minForVerdict} seeds (${minIfTied} if most values are equal): run the same command with seed=1..${result.seeds.length < minForVerdict ? 10 : 20}.`;
 }
 
 /** Maximum number of settings shown on a terminal; the page shows all. */

@@ -38,7 +38,7 @@ export async function runSweep(args: SweepArguments, context: CommandContext): P
   for (const note of sweep.notes) context.note(note);
   if (isTooFew(sweep.seeds) && sweep.settings.length > 1)
     context.note(
-      `${plural(sweep.seeds.length, 'seed')} can't give a verdict: use seed=1..${minForVerdict} or more (10 are better)`,
+      `${plural(sweep.seeds.length, 'seed')} can't give a verdict: use at least seed=1..${minForVerdict} or, better, seed=1..10`,
     );
   for (const { name, config } of sweep.settings) await checkConfig(config, context.env, `setting ${name}`);
   const cluster = args.slurm === true ? loadSlurm({ file, overrides, cwd }) : undefined;

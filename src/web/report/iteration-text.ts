@@ -33,9 +33,10 @@ export function iterationFigures(
   if (calls.length + evaluations.length > 0) return { iteration, evaluations, calls };
   throw new UserError({
     field: candidate === undefined ? '--iteration' : '--candidate',
-    message: `not found in iteration ${iteration}`,
+    message:
+      candidate === undefined ? 'this run has no such iteration' : `not found in iteration ${iteration}`,
     value: candidate ?? iteration,
-    hint: `choose an iteration from 0 (the warm-up) to ${recorded.iteration}, and omit the candidate to see all`,
+    hint: `choose an iteration from 0 (the warm-up) to ${recorded.iteration}${candidate === undefined ? '' : ', and omit the candidate to see all'}`,
   });
 }
 

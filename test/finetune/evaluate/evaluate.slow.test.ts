@@ -116,7 +116,7 @@ describe('finetune evaluate', () => {
     expect(result.conclusions[0]).toMatchObject({
       scope: 'CartPole-v1, a new environment',
       text: expect.stringMatching(
-        /^Higher: tuned − base is \+[\d.]+ in confirmed return \(95 % interval \+.* 8 pairs are few/,
+        /^Higher: tuned − base is \+[\d.]+ in confirmed return \(95 % interval \+.* 8 pairs\).* More seeds would narrow/,
       ),
     });
     // The same seeds and budget: every arm starts from the same warm-up and takes as many evaluations.
@@ -140,7 +140,7 @@ describe('finetune evaluate', () => {
 
   it('gives no verdict on too few repeats and can extend them later', async () => {
     const few = await run({ ...scripted, overrides: served(), out: 'more', repeats: 2 });
-    expect(few.result.conclusions[0]!.text).toMatch(/^Too few for a verdict: .* at least 6 pairs are needed/);
+    expect(few.result.conclusions[0]!.text).toMatch(/^Too few pairs for a verdict: .* at least 6 pairs are needed/);
     const before = readFileSync(path('more', 'cartpole', 'tuned-02', 'evaluations.jsonl'));
     const more = await run({ ...scripted, overrides: served(), out: 'more', repeats: 8 });
     expect(readFileSync(path('more', 'cartpole', 'tuned-02', 'evaluations.jsonl')).equals(before)).toBe(true);

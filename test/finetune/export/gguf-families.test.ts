@@ -56,7 +56,7 @@ describe('a model that llama.cpp would compute differently', () => {
   const layersOf = (name: string) => readDecoderConfig(familyDirectory(name)).layers;
   it.each([
     ['qwen3-yarn', {}, /qwen3 doesn't support these layers'/],
-    ['gemma2', {}, /gemma2 doesn't support this scoreScale/],
+    ['gemma2', {}, /gemma2 doesn't support this value of scoreScale/],
     ['gemma3', { scoreScale: 0.25 }, /gemma3 doesn't support these layers'/],
     [
       'smollm3',

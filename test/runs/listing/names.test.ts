@@ -131,7 +131,7 @@ describe('names that are not paths', () => {
     expect(problemOf(() => findRuns(['cart'], here)).alternatives).toEqual(['cart-2', 'cart-3']);
     expect(() => findRun('cart-*', here)).toThrow('this pattern matches 2 runs or directories; choose one');
     expect(problemOf(() => findRun('4', here))).toMatchObject({
-      message: 'this name matches 2 runs or directories; choose one',
+      message: 'this is a directory; choose a run in it',
       alternatives: ['study-1/pole/cma-es-01', 'study-1/pole/random-01'],
     });
     expect(problemOf(() => findRun('zbra', here)).near).toBe('zebra');

@@ -135,7 +135,7 @@ describe('the verdict on the same pairs of runs', () => {
     const { compare, evaluate, sentence } = told({ base: five(base), tuned: five(base.map((v) => v + 9)) });
     for (const verdict of [compare, evaluate])
       expect(verdict).toEqual({ p: null, adjusted: null, verdict: 'too-few' });
-    expect(sentence).toMatch(/^Too few for a verdict: tuned − base is \+9\.000 .* at least 6 pairs/);
+    expect(sentence).toMatch(/^Too few pairs for a verdict: tuned − base is \+9\.000 .* at least 6 pairs/);
   });
 });
 

@@ -123,7 +123,7 @@ describe('--dry-run', () => {
   it('lists the settings and adds up the estimates of all runs, but writes nothing and calls no model', async () => {
     const swept = ['memory.best=2,8', 'seed=1..3', 'sweep.limits.calls=9'];
     const { code, noted, text } = await preview(swept, true);
-    expect(noted).toContain("3 seeds can't give a verdict: use seed=1..6 or more (10 are better)");
+    expect(noted).toContain("3 seeds can't give a verdict: use at least seed=1..6 or, better, seed=1..10");
     const { runs, seeds, settings, estimate, limits } = JSON.parse(text) as {
       readonly settings: readonly {
         readonly name: string;

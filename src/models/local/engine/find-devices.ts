@@ -37,8 +37,6 @@ export function requireRuntime(
     resolve('onnxruntime-node');
   } catch {
     throw new UserError({
-      field: 'model.provider',
-      value: 'local',
       message: 'onnxruntime-node, the runtime for local models, was not installed with policyloop',
       hint: 'install it without its download script: npm install --ignore-scripts policyloop',
     });

@@ -165,7 +165,7 @@ function pairOf(module: string, { lora_A: a, lora_B: b }: FactorTensors): Omit<M
     requireFinite(tensor);
     const { shape } = tensor;
     if (shape.length !== 2 || shape[tensor === a ? 0 : 1] !== rank)
-      throw tensorError(tensor, `has the shape [${shape.join(', ')}], but rank and dimensions must match`);
+      throw tensorError(tensor, `has the shape [${shape.join(', ')}], but must be a matrix of rank ${rank}`);
   }
   return { a, b, rank };
 }

@@ -17,6 +17,7 @@ export function packedWeights(
   config: DecoderConfig,
   weights: StoredTensors,
   quantization: Quantization,
+  field: 'model.quantization' | 'method.quantization' = 'model.quantization',
 ): PackedWeights | undefined {
   const matrices = decoderTensors(config)
     .filter(({ shape }) => shape.length === 2)
@@ -26,10 +27,10 @@ export function packedWeights(
     return blocks.length === 0 ? undefined : packBlocks(model, blocks);
   if (blocks.length > 0)
     throw new UserError({
-      field: 'model.quantization',
+      field,
       value: quantization,
       message: `the weights in this file are already quantised (${[...new Set(blocks.map(({ dtype }) => dtype))].join(', ')})`,
-      alternatives: ['none', 'float32'],
+      alternatives: field === 'model.quantization' ? ['none', 'float32'] : ['none'],
       hint: 'remove this setting; the weights are then used as they are',
     });
   return quantize(model, multipliedMatrices(config, weights), quantization);

@@ -26,7 +26,6 @@ export function cachedFile(
   } catch (error) {
     if (!(error instanceof Error && 'code' in error)) throw error;
     throw new UserError({
-      field: 'model.quantization',
       message: `the quantised weights can't be written to ${path.dirname(file)} (${String(error.code)})`,
       hint: `free up ${Math.ceil(bytes / 2 ** 20)} MiB there, or make the directory writable`,
     });
@@ -60,7 +59,6 @@ function writableFolder(folders: readonly string[]): string {
     }
   }
   throw new UserError({
-    field: 'model.quantization',
     message: `no folder for the quantised weights is writable (${messageOf(failure)})`,
     alternatives: folders,
     hint: 'make one of these folders writable',

@@ -56,7 +56,7 @@ export function hfModelPath(reference: string, env: EnvVars = process.env): stri
   throw new UserError({
     field: 'model.path',
     value: reference,
-    message: `the Hugging Face cache doesn't contain this model (${cache})`,
+    message: `the Hugging Face cache (${cache}) doesn't contain this model`,
     alternatives: hfModels(env)
       .slice(0, 12)
       .map((model) => model.reference),

@@ -106,7 +106,7 @@ function literalsOf(template: Node): Pick<ChatTemplate, 'literals' | 'searchedTe
 const templateError = (error: UnsupportedError, file: string) =>
   new UserError({
     file,
-    message: `the chat template uses ${error.message}, which is not supported, because the prompt could differ from Transformers'`,
+    message: `the chat template uses ${error.message}, which is not supported: the prompt could differ from the one that Transformers writes`,
     hint: 'serve this model with another program and use the provider `openai` or `ollama`, or change the template',
   });
 

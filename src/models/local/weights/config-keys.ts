@@ -39,7 +39,7 @@ const unknownKeyProblem = (file: string, field: string, value: unknown): Problem
 
 /** Explains how to ignore a key. */
 export function ignoreHint(key: string): string {
-  return `if it changes nothing, ignore it with model.ignoreKeys=[${key}] or --ignore-keys ${key}`;
+  return `if it changes nothing, ignore it with model.ignoreKeys=[${key}] (in training configs, ignoreKeys) or --ignore-keys ${key}`;
 }
 
 /** Returns the content of a file without the keys that the user wants to ignore. Dots address nested keys. */

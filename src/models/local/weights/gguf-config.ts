@@ -1,5 +1,6 @@
 /** Converts GGUF metadata to the keys of `config.json` (llama.cpp: constants.py, src/llama-model.cpp). */
 import { UserError } from '../../../base/errors.js';
+import { ignoreHint } from './config-keys.js';
 import type { GgufFile, GgufValue } from './gguf.js';
 import { ggufFamilies, storedNumbers } from './gguf-families.js';
 
@@ -163,7 +164,7 @@ function rejectUnknown({ metadata, file }: GgufFile, architecture: string, ignor
       field: key,
       value: Array.isArray(value) ? value.slice(0, 4) : value,
       message: 'unknown key that may change what the model computes',
-      hint: `serve this model with llama-server or Ollama; if the key changes nothing, set model.ignoreKeys: [${key}]`,
+      hint: `serve this model with llama-server or Ollama; ${ignoreHint(key)}`,
     });
   }
 }

@@ -33,7 +33,7 @@ export function noModelError(value: string): UserError {
   const kind = isGguf(value) ? 'file' : 'directory';
   const message = exists ? `this directory has ${missingText}` : `there is no such ${kind}`;
   const isHub = !existsSync(folder) && existsSync(path.dirname(folder));
-  const hubHint = isHub ? `hf:${path.basename(folder)}/${name} for one on Hugging Face, or ` : '';
+  const hubHint = isHub ? `hf:${path.basename(folder)}/${name} for a model on Hugging Face, or ` : '';
   const hint = `use ${hubHint}the directory of a Hugging Face model, with config.json, tokenizer.json and model.safetensors, or a GGUF file`;
   return new UserError({ field: 'model.path', value, message, alternatives: models, hint });
 }

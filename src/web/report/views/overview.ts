@@ -91,7 +91,9 @@ ${
         'Confirmed mean return',
         confirmed?.mean,
         confirmed?.ci95,
-        confirmed ? `on ${plural(confirmed.episodes, 'fresh episode')}` : 'not confirmed yet',
+        confirmed
+          ? `on ${plural(confirmed.episodes, 'fresh episode')}`
+          : `not confirmed${data.status === 'completed' ? '' : ' yet'}`,
       )
 }
 ${best && tile('Best observed mean return', distinctFormat([best.score, confirmed?.mean])(best.score), observedNote(best, config))}
