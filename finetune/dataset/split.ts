@@ -32,7 +32,11 @@ export function parseValidation(text: string): ValidationPlan {
     field: '--validation',
     message: 'must be names, or a fraction between 0 and 1',
     value: text,
-    alternatives: ['none', 'a fraction of the examples, e.g. 0.1', 'names of environments or runs, e.g. Pendulum-v1'],
+    alternatives: [
+      'none',
+      'a fraction of the examples, e.g. 0.1',
+      'names of environments or runs, e.g. Pendulum-v1',
+    ],
   });
 }
 

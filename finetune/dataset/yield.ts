@@ -1,5 +1,3 @@
-/** Explains why a run yields no examples, and how to get the usual number. */
-import { plural } from '../../src/base/text/numbers.js';
 import { shellWord } from '../../src/base/text/one-line.js';
 import { programsOf } from '../../src/policies/policy.js';
 import { largest } from '../../src/statistics/descriptive.js';
@@ -42,6 +40,8 @@ export function moreRunsHint(recipe: RunRecipe, runs: readonly SourceRun[], size
     recipe === 'improvement' && count > size ? `--recipe weighted uses all ${count} proposals; ` : '',
     `for more runs: policyloop sweep ${shellWord(`${name}/config.yaml`)} model.provider=${baselines.join(',')}`,
     ` seed=${firstSeed}..${lastSeed} --out buffers/more`,
-    otherTaskCount > 0 ? ` (and the same for the other ${otherTaskCount === 1 ? 'task' : `${otherTaskCount} tasks`})` : '',
+    otherTaskCount > 0
+      ? ` (and the same for the other ${otherTaskCount === 1 ? 'task' : `${otherTaskCount} tasks`})`
+      : '',
   ].join('');
 }

@@ -21,7 +21,10 @@ const createAction =
   async (request, live) => {
     // Browsers send an Origin header, unlike most other programs. The token has already been checked.
     if (request.headers.origin === undefined)
-      throw new HttpError(403, 'only pages of this server can do this; use policyloop stop or policyloop tag');
+      throw new HttpError(
+        403,
+        'only pages of this server can do this; use policyloop stop or policyloop tag',
+      );
     const { data, error } = shape.safeParse(await readJsonBody(request, maxBody));
     if (error !== undefined) throw new HttpError(400, error.issues[0]!.message);
     return { text: await perform(data, live) };

@@ -165,7 +165,10 @@ function requireRoundTrip(
     JSON.stringify(value, (_, one: unknown) => (typeof one === 'number' ? Number(one.toPrecision(6)) : one));
   const key = comparedKeys.find((key) => text(expected[key]) !== text(actual[key]));
   if (key !== undefined)
-    throw rejection(config, key === 'layers' ? "these layers' windows or rotary embeddings" : `this value of ${key}`);
+    throw rejection(
+      config,
+      key === 'layers' ? "these layers' windows or rotary embeddings" : `this value of ${key}`,
+    );
 }
 
 const comparedKeys = [

@@ -140,7 +140,9 @@ describe('finetune evaluate', () => {
 
   it('gives no verdict on too few repeats and can extend them later', async () => {
     const few = await run({ ...scripted, overrides: served(), out: 'more', repeats: 2 });
-    expect(few.result.conclusions[0]!.text).toMatch(/^Too few pairs for a verdict: .* at least 6 pairs are needed/);
+    expect(few.result.conclusions[0]!.text).toMatch(
+      /^Too few pairs for a verdict: .* at least 6 pairs are needed/,
+    );
     const before = readFileSync(path('more', 'cartpole', 'tuned-02', 'evaluations.jsonl'));
     const more = await run({ ...scripted, overrides: served(), out: 'more', repeats: 8 });
     expect(readFileSync(path('more', 'cartpole', 'tuned-02', 'evaluations.jsonl')).equals(before)).toBe(true);
