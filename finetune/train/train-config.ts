@@ -237,6 +237,10 @@ export const trainConfigSchema = settingsSchema
   .refine(({ method, objective }) => method.kind !== 'scratch' || objective.kind !== 'dpo', {
     path: ['objective'],
     message: 'dpo needs the initial model as a reference, so it requires method lora or full',
+  })
+  .refine(({ objective, packing }) => objective.kind !== 'dpo' || packing !== 'conversations', {
+    path: ['packing'],
+    message: 'conversations joins examples, which dpo compares in pairs; use another packing',
   });
 
 export type TrainConfig = z.output<typeof trainConfigSchema> & { readonly output: string };

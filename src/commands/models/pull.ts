@@ -18,6 +18,8 @@ export const options = (y: Argv) =>
     )
     .example('$0 models pull hf:HuggingFaceTB/SmolLM2-135M-Instruct', 'into the Hugging Face cache');
 
+export const finishingText = 'stopping (complete files are kept; press Ctrl-C again to stop immediately)';
+
 /** Location of the model. */
 type Output = { readonly model: string; readonly path: string };
 

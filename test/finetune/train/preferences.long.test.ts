@@ -114,14 +114,15 @@ describe('datasets of pairs', () => {
     );
   });
 
-  it('need an initial model to compare with', () => {
+  it('need an initial model to compare with, and stay pairs', () => {
     const file = path.join(folder, 'tune.yaml');
-    const load = (method: string) => {
+    const load = (method: string, ...overrides: readonly string[]) => {
       writeFileSync(file, `{model: a, dataset: b, objective: {kind: dpo}, method: {kind: ${method}}}`);
-      return loadTrainConfig(file);
+      return loadTrainConfig(file, overrides);
     };
     expect(load('lora').objective).toEqual({ kind: 'dpo', beta: 0.1 });
     expect(() => load('scratch')).toThrow(/dpo needs the initial model/);
+    expect(() => load('lora', 'packing=conversations')).toThrow(/packing=conversations: .*in pairs/);
     rmSync(file);
   });
 });
