@@ -122,7 +122,7 @@ describe('the template check', () => {
     ['{{> histroy}}', 'user.hbs: The partial histroy could not be found'],
     [
       '{{#iff best}}x{{/iff}}',
-      'user.hbs:1:1: unknown helper `iff`\n  hint: did you mean `if`? Otherwise, set',
+      'user.hbs:1:1: unknown helper `iff`\n  hint: did you mean `if`? Otherwise, define it',
     ],
     [
       '{{upper best}}',

@@ -262,7 +262,7 @@ describe('importing a config with a known defect', () => {
 
   it('notes that a template does not exist', () => {
     const text = propsTable.replace('num_optim_candidates_semantics_feedback.j2', 'num_optim_semantics.j2');
-    expect(noteOn(text, 'llm_si_template_name')).toContain('num_optim_semantics.j2 does not exist');
+    expect(noteOn(text, 'llm_si_template_name')).toContain("num_optim_semantics.j2 doesn't exist");
     expect(load(text).config.prompts.set).toBe('semantic');
   });
 

@@ -142,7 +142,7 @@ describe('an OpenEnv server', () => {
     const [batch] = (await open(id, { observation: text, action: text, fields: ['name'] })).batches;
     expect(await batch!.reset([6])).toEqual(['counter']);
     const [missing] = (await open(id, { observation: text, action: text })).batches;
-    await expect(missing!.reset([1])).rejects.toThrow(/field text.*environment.options.fields/);
+    await expect(missing!.reset([1])).rejects.toThrow(/field `text`.*environment.options.fields/);
   });
 
   test('gets at most maxSteps steps in an episode', async () => {

@@ -172,7 +172,7 @@ describe('an audit of bad input', () => {
     ['csv', record.replace('2 0', '2 0 0'), /:4: parameters.*3 parameters.*has 2.*--policy.*2 0 0/s],
     ['csv', 'parameters,score\n"1 0",1\n', /:1: .*returns.*rename.*parameters, score/s],
     ['csv', record.replace('parameters', 'Parameters'), /:1: .*parameters.*rename.*Parameters/s],
-    ['csv', record.replace('3*4', '3 x'), /:6: returns.*numbers.*write.*"x"/s],
+    ['csv', record.replace('3*4', '3 x'), /:6: returns.*numbers.*written.*"x"/s],
     ['csv', record.replace('3*4', ''), /:6: returns.*contain a number.*delete/s],
     ['csv', `${record}4,"0 1"\n`, /:7: .*fix this line/s],
     ['csv', `${record}4,"0 1,1\n`, /:7: .*fix this line/s],
