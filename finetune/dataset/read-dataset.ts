@@ -61,7 +61,7 @@ type Split = 'train' | 'validation';
 /** @throws UserError if the file doesn't exist, or a row doesn't contain a single reply */
 export function readConversations(dataset: string, split: Split): readonly Conversation[] {
   return readRows(dataset, split, rowSchema, {
-    message: 'this row must contain a single reply',
+    message: 'this row does not fit sft, which needs `prompt` and `completion`',
     hint: 'make the dataset with --format jsonl and a recipe other than preference, or train with objective.kind=dpo',
   }).map(({ completion, ...row }) => toConversation(row, completion));
 }

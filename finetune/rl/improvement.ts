@@ -4,12 +4,12 @@ import { createGenerator, deriveSeeds, shuffled } from '../../src/base/random/ge
 import { exampleLength } from '../engine/batch.js';
 import type { TrainingState } from '../engine/checkpoint.js';
 import type { Parameter, TrainingSession } from '../engine/training-session.js';
-import type { ImprovementFigures } from '../train/events.js';
+import type { PolicyUpdateFigures } from '../train/events.js';
 import type { PolicyObjective, RlExample } from '../train/objectives/sampled.js';
 import type { ObjectiveSettings } from '../train/objectives/settings.js';
 import { layOut } from '../train/packing.js';
 import { policyStatistics } from '../train/policy-statistics.js';
-import { openObjectiveSession, readParts, takeStep } from '../train/training-step.js';
+import { openObjectiveSession, runParts, takeStep } from '../train/training-step.js';
 import type { ScoredSequence } from './credit.js';
 import type { SampledSequence } from './learning/episode.js';
 import type { LearningSettings } from './learning/settings.js';
@@ -46,7 +46,7 @@ export async function improve(
   state: TrainingState,
   sequences: readonly RlExample[],
   settings: LearningSettings,
-): Promise<ImprovementFigures> {
+): Promise<PolicyUpdateFigures> {
   const { batchTokens, betas, epochs, minibatches, updates, warmupSteps, weightDecay } = settings;
   const totalSteps = updates * epochs * minibatches;
   const optimizer = {
@@ -54,7 +54,7 @@ export async function improve(
     schedule: { kind: settings.schedule, warmupSteps, totalSteps, floor: 0 },
     adamw: { betas, epsilon: 1e-8, weightDecay },
   };
-  let firstFigures: Omit<ImprovementFigures, 'tokens'> | undefined;
+  let firstFigures: Omit<PolicyUpdateFigures, 'tokens'> | undefined;
   let clipShare = 0;
   for (let count = 0; count < epochs * minibatches; count++) {
     const stepsDone = state.optimizerSteps;
@@ -96,7 +96,7 @@ export async function computeOldValues(
   if (reading === undefined) return (sequence) => sequence;
   const evaluate = async (values: readonly Parameter[]) => {
     const parts = layOut(sequences, packingOf(batchTokens));
-    const { examples } = await readParts(reading, values, parts, () => ({}));
+    const { examples } = await runParts(reading, values, parts, () => ({}));
     return new Map(examples.map((one) => [one.example, one]));
   };
   const oldResults = await evaluate(parameters);

@@ -46,7 +46,7 @@ export interface AgentTraining extends Partial<Pick<RlInput, ConfigKeys>> {
   readonly invalid?: number;
 }
 
-/** Statistics of an update and its episodes; see `ImprovementFigures`. */
+/** Statistics of an update and its episodes; see `PolicyUpdateFigures`. */
 export type AgentUpdate = Awaited<ReturnType<typeof learnFrom>> & {
   /** Number of updates so far, including this one. */
   readonly number: number;

@@ -19,7 +19,7 @@ interface OptimizerFigures {
 }
 
 /** Statistics of an update's first optimizer step, except `tokens` and as noted; means are over trained tokens. */
-export interface ImprovementFigures extends OptimizerFigures {
+export interface PolicyUpdateFigures extends OptimizerFigures {
   /** Nats per token. */
   readonly entropy: number;
   /** KL divergence between the sampler's and the trainer's policy before the update; 0 if they agree. */
@@ -86,12 +86,12 @@ interface TrainingStep {
 }
 
 /** An update of a language model by reinforcement learning. */
-export type PolicyStep = TrainingStep & EpisodeFigures & ImprovementFigures;
+export type PolicyStep = TrainingStep & EpisodeFigures & PolicyUpdateFigures;
 
 export const isPolicyStep = (event: TrainingEvent): event is PolicyStep =>
   event.kind === 'step' && event.flat !== undefined;
 
-type StepEvent = TrainingStep & Partial<EpisodeFigures & ImprovementFigures & UpdateFigures & PlayTotals>;
+type StepEvent = TrainingStep & Partial<EpisodeFigures & PolicyUpdateFigures & UpdateFigures & PlayTotals>;
 
 /** Result of an evaluation, and the update after which it was measured. */
 export interface EvaluationResult {

@@ -2,12 +2,12 @@
 
 import { largest, mean, standardDeviation, sum } from '../../src/statistics/descriptive.js';
 import type { ExampleResult } from '../engine/batch.js';
-import type { ImprovementFigures } from './events.js';
+import type { PolicyUpdateFigures } from './events.js';
 import type { RlExample, ValuesPerToken } from './objectives/sampled.js';
 import type { ObjectiveSettings } from './objectives/settings.js';
 
 type Figures = Pick<
-  ImprovementFigures,
+  PolicyUpdateFigures,
   'entropy' | 'mismatch' | 'largestMismatch' | 'kl' | 'explainedVariance' | 'clipShare'
 >;
 

@@ -40,7 +40,7 @@ import {
 import { chooseSamplePrompts, openPromptSampler } from './samples.js';
 import type { TrainingResult } from './session.js';
 import { fixedSettings, type TrainConfig } from './train-config.js';
-import { openObjectiveSession, readParts, takeStep } from './training-step.js';
+import { openObjectiveSession, runParts, takeStep } from './training-step.js';
 
 export interface ConversationSplits {
   readonly training: readonly Conversation[];
@@ -149,7 +149,7 @@ async function learn(
     };
     const session = await evaluator.get();
     const inputs = (await objective.get()).inputs(heldOutParts);
-    const { loss } = await readParts(session, state.parameters, heldOutParts, inputs, { ...hooks, onRead });
+    const { loss } = await runParts(session, state.parameters, heldOutParts, inputs, { ...hooks, onRead });
     if (!Number.isFinite(loss) && lastResult?.step === step) rmSync(lastResult.result, { recursive: true });
     rejectNonFinite(step, { 'validation loss': loss });
     const isBest = keepBest(state, loss, false);
@@ -231,7 +231,7 @@ async function prepareObjective(
     for (const split of splits) {
       const indexByExample = new Map(split.map((example, place) => [example, place]));
       const parts = layOut(split, orderOf(config));
-      const { examples } = await readParts(session, model.parameters, parts, () => ({}));
+      const { examples } = await runParts(session, model.parameters, parts, () => ({}));
       for (const { example, logp } of examples)
         comparisons.set(example, { chosen: indexByExample.get(example)! % 2 === 0, referenceLogp: logp });
     }

@@ -202,7 +202,7 @@ const settingsSchema = z.strictObject({
     .enum(packings)
     .default('rows')
     .describe(
-      'Sharing of prompts (sft only): `none` reads the prompt of each example, `rows` reads shared prompts in a step once, `prompts` also puts equal prompts into the same step, `conversations` is like `rows` but first joins examples that continue one another',
+      'Sharing of prompts (sft only). `none`: each example is read separately; `rows`: a prompt that examples of a step share is read once; `prompts`: examples with the same prompt are also put into the same step; `conversations`: like `rows`, after joining examples that continue one another',
     ),
   observationWeight: z
     .number()

@@ -76,7 +76,7 @@ export async function takeStep<E extends TokenSequence>(
 ) {
   const seeds = deriveSeeds(seed, [1, state.optimizerSteps], parts.length);
   const { parameters } = state;
-  const { loss, gradients, examples } = await readParts(session, parameters, parts, inputsOf, hooks, seeds);
+  const { loss, gradients, examples } = await runParts(session, parameters, parts, inputsOf, hooks, seeds);
   const norm = gradientNorm(gradients);
   rejectNonFinite(state.optimizerSteps + 1, { loss, 'gradient norm': norm });
   const learningRate = settings.learningRate * scheduleFactor(schedule, state.optimizerSteps);
@@ -102,7 +102,7 @@ type ReadHooks = Pick<TrainingHooks, 'abort' | 'onRead'>;
  * @param seeds dropout seeds, one per part; not needed for an evaluation session
  * @throws the signal's reason if aborted
  */
-export async function readParts<E extends TokenSequence>(
+export async function runParts<E extends TokenSequence>(
   session: TrainingSession,
   parameters: readonly Parameter[],
   parts: readonly Part<E>[],

@@ -21,7 +21,7 @@ export interface ModelSpeaker {
 }
 
 /** Creates an agent run's speakers, which throw a ModelError for a fatal error, or if the model keeps failing. */
-export function modelSpeaker(
+export function modelSpeakers(
   { agent, config, ledger }: PlaySetup,
   model: LanguageModel,
   { emit, now, stop }: RunSession,

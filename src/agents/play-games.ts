@@ -9,7 +9,7 @@ import type { RunDirectory } from '../runs/writer.js';
 import { mean } from '../statistics/descriptive.js';
 import { type RunContext, type RunSession, runInDirectory } from '../studies/run.js';
 import type { EventDisplay } from '../studies/run-progress.js';
-import { type ModelSpeaker, modelSpeaker } from './model-speaker.js';
+import { type ModelSpeaker, modelSpeakers } from './model-speaker.js';
 import { gamesOf, playFigures, playMeans } from './play-result.js';
 import type { PlaySetup } from './play-setup.js';
 import { type Game, playGames } from './player.js';
@@ -51,7 +51,7 @@ async function playRemaining(session: PlaySession): Promise<void> {
   }
   const left = leftMs(session);
   const send = directory.send.bind(directory);
-  const speaker = model && modelSpeaker(setup, model, session, { left, send, unfinishedCalls });
+  const speaker = model && modelSpeakers(setup, model, session, { left, send, unfinishedCalls });
   updateManifest(session, { status: 'running', reason: undefined });
   emit({
     kind: 'run-started',

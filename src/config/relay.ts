@@ -59,7 +59,7 @@ export const relayProblems = (legs: readonly LegEnd[], episodes: number): readon
           field: `${field}.until`,
           value: until,
           message: 'needs a noise floor, but a single episode has none',
-          hint: `set evaluation.episodes to 2 or more, or ${field}.calls instead`,
+          hint: `set evaluation.episodes to 2 or more, or replace until with ${field}.calls`,
         },
     ];
   });

@@ -89,7 +89,7 @@ export function withDefaultsOf(was: Config, wanted: Config): Config {
   };
 }
 
-/** The section of a member or leg or, without an index, of a single model. */
+/** The section of member or leg `i`; without an index, the whole section `model`. */
 const sectionIn = (model: ModelConfig, i: number | undefined) => {
   if (i === undefined) return model;
   if (model.provider === 'portfolio') return model.members[i];

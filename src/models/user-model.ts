@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import { untilAborted } from '../base/abortable.js';
 import { messageOf, UserError } from '../base/errors.js';
-import { errorLocation, isRecord, loadModule } from '../base/modules/user-module.js';
+import { errorLocation, isObject, loadModule } from '../base/modules/user-module.js';
 import {
   type ChatMessage,
   type Completion,
@@ -28,7 +28,7 @@ export interface UserModel extends Pick<LanguageModel, 'id' | 'givesSeveral' | '
 export async function moduleModel({ path, options }: ModuleModelConfig): Promise<LanguageModel> {
   const module = await loadModule(path, 'model', 'model.path');
   const created = await module.create(options, 'model.options');
-  if (!isRecord(created))
+  if (!isObject(created))
     throw new UserError({
       file: module.file,
       message: "create didn't return a model",
@@ -80,7 +80,7 @@ export function checkedModel(userModel: object, name: string, file?: string): La
       const replies: readonly unknown[] = Array.isArray(reply) && reply.length > 0 ? reply : [reply];
       return replies.slice(0, options.seeds.length).map((given, i): Completion => {
         const completion = typeof given === 'string' ? { text: given } : given;
-        if (!isRecord(completion) || typeof completion.text !== 'string')
+        if (!isObject(completion) || typeof completion.text !== 'string')
           throw errorOf('malformed', `${origin}: generate returned neither text nor {text: …}`);
         return {
           finishReason: 'stop',

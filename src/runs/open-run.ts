@@ -204,6 +204,6 @@ export function choosePolicy(
     field: candidate === undefined ? '--iteration' : '--candidate',
     message: 'this run evaluated no such policy',
     value: candidate ?? wanted,
-    hint: `iterations go from 0 (warm-up) to ${recorded.iteration}, and candidates count from 1`,
+    hint: `iterations are numbered from 0 (warm-up) to ${recorded.iteration}, and candidates from 1`,
   });
 }

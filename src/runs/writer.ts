@@ -194,7 +194,7 @@ interface RequestLine {
 }
 
 export interface SentRequest {
-  /** Replaces the call that counts for the request, because a failed attempt may have been billed. */
+  /** Replaces the call recorded for this request, so that a failed attempt that may have been billed is counted. */
   retried(lost: CallRecord): void;
   answered(calls: readonly CallRecord[]): void;
 }

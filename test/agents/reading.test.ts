@@ -24,7 +24,7 @@ describe('free text', () => {
     ['', undefined],
     // Thinking that does not end is no answer.
     ['<think>left', undefined],
-  ])('%j is read as %s: the last action that it names', (reply, action) => {
+  ])('%j is read as %s', (reply, action) => {
     expect(readAction(reply, push, pushes, 'text')).toBe(action);
   });
 

@@ -241,7 +241,7 @@ describe('the length of prompts', () => {
     expect(await length(['iterations=50', 'memory.trajectories=rows'])).toBeGreaterThan(more);
   });
 
-  it('is used to estimate calls, tokens and cost', async () => {
+  it('is used to estimate tokens and cost', async () => {
     const { findings } = await check(
       `environment: CartPole-v1\nmodel: { provider: ollama, name: tiny, maxTokens: 500, price: { input: 1, output: 10 } }\niterations: 20\ncorrections: 1\nlimits: { cost: 0.0201 }\n`,
     );

@@ -165,7 +165,7 @@ describe('compare', () => {
     await expect(compare([at('nowhere')])).rejects.toThrow(/^no such run: /);
   });
 
-  it('counts failed runs with the lowest return, and gives no verdict if the shares of failed runs differ', async () => {
+  it('gives failed runs the lowest return, and gives no verdict if the shares of failed runs differ', async () => {
     const { at, group } = folder();
     group('a', low);
     group('b', high.slice(0, 6), climbing);

@@ -49,7 +49,7 @@ describe('the logs of a long run', () => {
     expect(written).toContain(last);
   });
 
-  it('can be read from a whole prompt onwards, but not from a line that refers to a lost prompt', async () => {
+  it('can be read if they start with a complete prompt, but not if a line refers to a lost one', async () => {
     const path = await syntheticRun();
     const whole = readRun(path).calls;
     const lines = readRunFile(path, 'calls').trimEnd().split('\n');

@@ -69,9 +69,9 @@ export async function loadModule(path: string, kind: ModuleKind, field: string):
     throw new UserError({ ...location, message: `can't be imported: ${messageOf(error)}` });
   }
   // Compilers write `exports.default` for `export default`.
-  const compiled = isRecord(exported.default) && exported.default.__esModule === true;
+  const compiled = isObject(exported.default) && exported.default.__esModule === true;
   const record = compiled ? (exported.default as { readonly default?: unknown }).default : exported.default;
-  if (!isRecord(record) || typeof record.create !== 'function') {
+  if (!isObject(record) || typeof record.create !== 'function') {
     const message =
       record === undefined ? 'has no default export' : 'the default export has no create function';
     throw new UserError({ file, message, hint: shapeHint });
@@ -82,7 +82,7 @@ export async function loadModule(path: string, kind: ModuleKind, field: string):
     file,
     name: String(name),
     async create(options, optionsField, ...rest) {
-      const parsed = isRecord(schema) ? parseWith(schema, options, file, optionsField) : options;
+      const parsed = isObject(schema) ? parseWith(schema, options, file, optionsField) : options;
       try {
         return await create(parsed, ...rest);
       } catch (error) {
@@ -119,6 +119,6 @@ export function errorLocation(file: string, error: unknown): Pick<Problem, 'file
   return { file, line: Number(line), ...(column !== undefined && { column: Number(column) }) };
 }
 
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return (typeof value === 'object' || typeof value === 'function') && value !== null;
 }

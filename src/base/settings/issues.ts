@@ -69,8 +69,8 @@ function problemsOf(issue: Issue, path: Path, root: SchemaNode, content: unknown
   }
   // A wrong discriminator matches no variant, so the path leads to no schema; the message then lists
   // the values of all variants.
-  const isWrongWord = issue.code === 'invalid_union' && issue.discriminator !== undefined;
-  const union = isWrongWord ? (nodeAt(root, path.slice(0, -1), content) ?? {}) : undefined;
+  const isWrongDiscriminator = issue.code === 'invalid_union' && issue.discriminator !== undefined;
+  const union = isWrongDiscriminator ? (nodeAt(root, path.slice(0, -1), content) ?? {}) : undefined;
   const discriminatorNode = union && ({ type: 'string', enum: discriminatorValues(union) } as const);
   return [wrongValueProblem(path, discriminatorNode ?? node, value, issue)];
 }

@@ -17,9 +17,9 @@ export function wrapText(text: string, width: number): readonly string[] {
   return text.split('\n').flatMap((line) => {
     if (stringWidth(line) <= width) return [line];
     const [start = ''] = (width < 40 ? /^ +/ : /^(?: +|[a-z][a-z ]{10} (?=\S))/).exec(line) ?? [];
-    const first = start.slice(0, width - 1);
-    const lines = wrapAnsi(line.slice(start.length), width - first.length, { hard: true }).split('\n');
-    return lines.map((part, i) => (i === 0 ? first : ' '.repeat(first.length)) + part);
+    const prefix = start.slice(0, width - 1);
+    const lines = wrapAnsi(line.slice(start.length), width - prefix.length, { hard: true }).split('\n');
+    return lines.map((part, i) => (i === 0 ? prefix : ' '.repeat(prefix.length)) + part);
   });
 }
 

@@ -81,7 +81,7 @@ export function setName(draft: ImportDraft): void {
   if (name !== '') carry(draft, 'logdir', { name }, 'its last part becomes the name; runs are in --runs-dir');
 }
 
-/** Replaces their Jinja templates with one of our prompt sets. */
+/** Replaces the Jinja template of the imported config with one of our prompt sets. */
 export function setPrompts(draft: ImportDraft, set: 'numeric' | 'semantic'): void {
   const template = templateOf(draft);
   const isAbsent = template === 'num_optim_semantics.j2';

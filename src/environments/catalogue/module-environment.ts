@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { inspect } from 'node:util';
 import { z } from 'zod';
 import { messageOf, UserError } from '../../base/errors.js';
-import { errorLocation, isRecord, loadModule } from '../../base/modules/user-module.js';
+import { errorLocation, isObject, loadModule } from '../../base/modules/user-module.js';
 import type { RandomGenerator } from '../../base/random/generator.js';
 import { plural } from '../../base/text/numbers.js';
 import {
@@ -88,7 +88,7 @@ const methodSchema = z.custom<(...given: never[]) => unknown>(
 /** A space with ±Infinity, or null, for a missing bound. */
 const userSpaceSchema = z
   .preprocess((value) => {
-    if (!isRecord(value) || value.kind !== 'box') return value;
+    if (!isObject(value) || value.kind !== 'box') return value;
     return { ...value, low: nullInfinities(value.low), high: nullInfinities(value.high) };
   }, spaceSchema)
   .refine(
@@ -162,7 +162,7 @@ class UserTask implements Task {
 
   step(action: Action): TaskStep {
     const step: unknown = this.#call('step', () => this.#made.step(action));
-    if (!isRecord(step))
+    if (!isObject(step))
       throw this.#invalid(`step returned ${inspectText(step)}`, '{observation, reward, terminated}');
     const { observation, reward, terminated, truncated = false } = step;
     if (!Number.isFinite(reward))
@@ -202,7 +202,7 @@ class UserTask implements Task {
   #call<T>(member: string, call: () => T): T {
     try {
       const result = call();
-      if (!isRecord(result) || !('then' in result)) return result;
+      if (!isObject(result) || !('then' in result)) return result;
       throw this.#invalid(`${member} returned a promise`, 'a value, because it must not be async');
     } catch (error) {
       if (error instanceof EnvironmentError) throw error;

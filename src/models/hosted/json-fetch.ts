@@ -1,7 +1,7 @@
 /** Wraps Node's `fetch` for the client libraries: classifies each failure before a library hides it. */
 
 import { isDeeperThan, jsonIn, maxJsonDepth } from '../../base/files/json-depth.js';
-import { isRecord } from '../../base/modules/user-module.js';
+import { isObject } from '../../base/modules/user-module.js';
 import type { ModelErrorKind } from '../language-model.js';
 import { AttemptError } from './retry.js';
 
@@ -145,8 +145,8 @@ export interface ServerError {
 /** Finds the error in a response: under `error` (OpenAI), at the top level (SGLang, Mistral), or in a list (Gemini). */
 export function serverError(value: unknown): ServerError {
   const [first] = [value].flat();
-  const error = isRecord(first) && isRecord(first.error) ? first.error : first;
-  const { code, type } = isRecord(error) ? error : {};
+  const error = isObject(first) && isObject(first.error) ? first.error : first;
+  const { code, type } = isObject(error) ? error : {};
   const name = [code, type].find((one) => typeof one === 'string' && !/^(\d+|None)$/.test(one));
   const status = Number(code);
   return {
@@ -163,14 +163,14 @@ export function serverError(value: unknown): ServerError {
 function errorText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return value.map(errorText).filter(Boolean).join('; ');
-  if (!isRecord(value)) return '';
+  if (!isObject(value)) return '';
   const { detail, error, loc, message, metadata, msg } = value;
   if (typeof msg === 'string') {
     const place = Array.isArray(loc) ? loc.filter((part) => part !== 'body').join('.') : '';
     return place === '' ? msg : `${place}: ${msg}`;
   }
   const words = [error, message, detail].map(errorText).find(Boolean) ?? '';
-  if (!isRecord(metadata)) return words;
+  if (!isObject(metadata)) return words;
   const { provider_name: name, raw } = metadata;
   const cause = [name, typeof raw === 'string' ? (jsonIn(raw) ?? raw) : raw].map(errorText).filter(Boolean);
   return cause.length === 0 ? words : `${words} (${cause.join(': ')})`;

@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net';
 import { type ChatRequest, Ollama } from 'ollama';
 import { z } from 'zod';
 import type { CommandContext } from '../../base/context.js';
-import { isRecord } from '../../base/modules/user-module.js';
+import { isObject } from '../../base/modules/user-module.js';
 import { answerSchema, autoOptions } from '../answer-schema.js';
 import {
   type ChatMessage,
@@ -115,7 +115,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
           const request = chatRequest({ ...config, maxTokens }, messages, options, window, format);
           const response: unknown = await client.chat(request);
           // After more than thirty identical tokens in a row, Ollama ends the reply without token counts.
-          isLoop = isRecord(response) && response.done === false;
+          isLoop = isObject(response) && response.done === false;
           return readChatCompletion(toChatCompletion(response));
         } catch (error) {
           if (config.format !== 'auto' || format === undefined || !refusesSchema(error)) throw error;
@@ -190,7 +190,7 @@ function chatRequest(
 
 /** Converts the response of `/api/chat` to the shape of OpenAI's. */
 function toChatCompletion(response: unknown): unknown {
-  if (!isRecord(response) || response.message === undefined) return response;
+  if (!isObject(response) || response.message === undefined) return response;
   const { done, done_reason, eval_count, message, prompt_eval_count } = response;
   return {
     choices: [{ message, finish_reason: done_reason }],

@@ -2,7 +2,7 @@ import OpenAI, { type ClientOptions } from 'openai';
 import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions';
 import type { CommandContext } from '../../base/context.js';
 import { redact } from '../../base/errors.js';
-import { isRecord } from '../../base/modules/user-module.js';
+import { isObject } from '../../base/modules/user-module.js';
 import {
   type ChatMessage,
   type GenerateOptions,
@@ -178,7 +178,7 @@ const contextKeys = 'max_model_len context_length context_window max_context_len
 
 const contextLengths = (facts: unknown): readonly number[] =>
   contextKeys
-    .map((name) => (isRecord(facts) ? facts[name] : undefined))
+    .map((name) => (isObject(facts) ? facts[name] : undefined))
     .filter((value): value is number => typeof value === 'number' && value > 0);
 
 /** Returns the smallest context length the server reports. @throws a network AttemptError, or the signal's reason */
@@ -196,7 +196,7 @@ async function servedContext(
     if (cause instanceof AttemptError && cause.kind === 'network') throw cause;
   });
   signal?.throwIfAborted();
-  const models = isRecord(modelList) && Array.isArray(modelList.data) ? modelList.data.filter(isRecord) : [];
+  const models = isObject(modelList) && Array.isArray(modelList.data) ? modelList.data.filter(isObject) : [];
   // A server with a single model usually accepts any name.
   const model = models.find(({ id }) => id === name) ?? (models.length === 1 ? models[0] : undefined);
   return lowestLimit(...[model, model?.top_provider, model?.meta].flatMap(contextLengths));

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import Handlebars from 'handlebars';
 import { closestMatch, messageOf, UserError } from '../../base/errors.js';
-import { isRecord, loadModule } from '../../base/modules/user-module.js';
+import { isObject, loadModule } from '../../base/modules/user-module.js';
 import { readPartials, readTemplate, type Template } from './template-files.js';
 
 export interface RequestedTemplate {
@@ -125,7 +125,7 @@ function explain(message: string, path: string, names: readonly string[]) {
 }
 
 function namesIn(value: unknown, path = ''): readonly string[] {
-  if (!isRecord(value) || Array.isArray(value)) return [];
+  if (!isObject(value) || Array.isArray(value)) return [];
   return Object.entries(value).flatMap(([key, part]) => [path + key, ...namesIn(part, `${path}${key}.`)]);
 }
 
@@ -133,6 +133,6 @@ function namesIn(value: unknown, path = ''): readonly string[] {
 export async function loadHelpers(path: string): Promise<TemplateHelpers> {
   const { file, create } = await loadModule(path, 'helpers', 'prompts.helpers');
   const created = await create({}, 'prompts.helpers');
-  if (!isRecord(created)) throw new UserError({ file, message: 'create must return an object of helpers' });
+  if (!isObject(created)) throw new UserError({ file, message: 'create must return an object of helpers' });
   return new Map(Object.entries(created as Record<string, Helper>));
 }

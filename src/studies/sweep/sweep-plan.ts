@@ -137,7 +137,7 @@ export function sweepStore(
 ): PlanStore {
   const hashes = hashesOf(settings);
   const directory = resolve(cwd, out ?? join(runsDir, `sweep-${name}-${hashOf(hashes).slice(0, 10)}`));
-  const record = (written: unknown) => {
+  const updatedRecord = (written: unknown) => {
     const existing = (written ?? { kind: 'sweep' }) as { kind?: unknown; settings?: SettingHashes };
     const before = existing.settings ?? {};
     const other = Object.entries(hashes).find(([one, hash]) => (before[one] ?? hash) !== hash);
@@ -146,5 +146,5 @@ export function sweepStore(
     if (existing.kind !== 'sweep') rejectDirectory('sweep', directory);
     return { version: 1, kind: 'sweep', limits, settings: { ...before, ...hashes } };
   };
-  return { directory, record };
+  return { directory, record: updatedRecord };
 }

@@ -116,7 +116,7 @@ describe('alarms', () => {
     }
   });
 
-  it('report examples that are longer than the context even with a single evaluation', async () => {
+  it('report examples that exceed the context even if their prompt shows a single evaluation', async () => {
     const dataset = await build();
     const needsOf = ({ train, validation }: Dataset) =>
       Array.from(measureLengths([...train, ...validation]).values(), (one) => one.prompt + one.completion);

@@ -21,7 +21,7 @@ it('medianTime is null if fewer than half of the runs are known to have reached 
   expect(medianTime([1, 2].map((at) => ({ at, reached: at === 1 })))).toBe(1);
 });
 
-it('timeToTarget counts `hold` iterations in a row, and excludes the warm-up', () => {
+it('timeToTarget requires `hold` iterations in a row, and counts the evaluations of the warm-up', () => {
   const run = { scores: [3, null, 9, 12, 11, 15], spent: [5, 8, 11, 14, 17, 20, 23] };
   expect(timeToTarget(run, { return: 10, hold: 1 })).toEqual({ reached: true, iteration: 4, evaluation: 17 });
   expect(timeToTarget(run, { return: 10, hold: 3 })).toEqual({ reached: true, iteration: 6, evaluation: 23 });

@@ -1,6 +1,6 @@
 /** A house with food: the locations of all things, and the commands that change them. */
 import { append } from '../../../base/append.js';
-import { type Direction, directions, type Layout, type PlacePlan } from './layout.js';
+import { type Direction, directions, type FurniturePlan, type Layout } from './layout.js';
 
 export const cuts = ['sliced', 'diced', 'chopped'] as const;
 export type Cut = (typeof cuts)[number];
@@ -55,7 +55,7 @@ export class House {
   readonly plan: HousePlan;
   readonly things: readonly Thing[];
   readonly doors: readonly { readonly name: string; open: boolean }[];
-  readonly places: readonly (PlacePlan & { open: boolean })[];
+  readonly places: readonly (FurniturePlan & { open: boolean })[];
   room: number;
   /** For each room, the commands that can ever be possible there, sorted by text. */
   readonly #commands: readonly (readonly Command[])[];

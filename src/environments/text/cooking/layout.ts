@@ -19,7 +19,7 @@ interface Exit {
 }
 
 /** A piece of furniture: a surface or a container for things. */
-export interface PlacePlan {
+export interface FurniturePlan {
   readonly name: string;
   readonly room: number;
   readonly kind: 'surface' | 'container';
@@ -27,7 +27,7 @@ export interface PlacePlan {
   readonly heat?: 'fried' | 'roasted' | 'grilled';
 }
 
-type Furniture = Omit<PlacePlan, 'room'>;
+type Furniture = Omit<FurniturePlan, 'room'>;
 
 const surface = (name: string): Furniture => ({ name, kind: 'surface' });
 const closedContainer = (name: string): Furniture => ({ name, kind: 'container', state: 'closed' });
@@ -86,7 +86,7 @@ export interface Layout {
     readonly exits: Partial<Readonly<Record<Direction, Exit>>>;
   }[];
   readonly doors: readonly { readonly name: string; readonly open: boolean }[];
-  readonly places: readonly PlacePlan[];
+  readonly places: readonly FurniturePlan[];
 }
 
 interface LayoutOptions {

@@ -7,7 +7,7 @@ import { html } from '../base/html.js';
 
 type Prompts = readonly (readonly { readonly role: string; readonly content: string }[])[];
 
-const PromptsOfPage = createContext<() => Prompts>(() => []);
+const PagePrompts = createContext<() => Prompts>(() => []);
 
 function unpackPrompts(packed: PackedPrompts): Prompts {
   let text = '';
@@ -37,7 +37,7 @@ export function ProposalLog({ children, counts, prompts }: LogProps) {
     addEventListener('hashchange', showAll);
     return () => removeEventListener('hashchange', showAll);
   }, []);
-  return html`<${PromptsOfPage.Provider} value=${getPrompts}>
+  return html`<${PagePrompts.Provider} value=${getPrompts}>
 ${
   counts.length > 0 &&
   html`<fieldset class="filter"><legend>Show</legend>
@@ -59,7 +59,7 @@ interface PromptProps {
 /** Shows a prompt, and highlights the lines that the previous prompt on the page doesn't contain. */
 export function Prompt({ index, length }: PromptProps) {
   const [isOpen, setOpen] = useState(false);
-  const prompts = useContext(PromptsOfPage);
+  const prompts = useContext(PagePrompts);
   return html`<details class="prompt" onToggle=${() => setOpen(true)}><summary>Prompt <span class="muted">${length}</span></summary>${isOpen && textOfPrompt(prompts(), index)}</details>`;
 }
 

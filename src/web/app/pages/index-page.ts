@@ -18,7 +18,7 @@ interface Props {
   readonly within?: string;
   /** Columns to show if the query names none. */
   readonly columns?: readonly string[];
-  /** Shown if there are no items at all. */
+  /** Shown if there is nothing to list, whatever the filter. */
   readonly empty?: ComponentChildren;
 }
 

@@ -7,7 +7,7 @@ import { openTrainingSession } from '../../../../finetune/engine/training-sessio
 import type { RlExample } from '../../../../finetune/train/objectives/sampled.js';
 import { likelihood } from '../../../../finetune/train/objectives/terms.js';
 import { singleFamilies } from '../../../../finetune/train/packing.js';
-import { readParts } from '../../../../finetune/train/training-step.js';
+import { runParts } from '../../../../finetune/train/training-step.js';
 import { randomParameters, someCompletions, tinyConfig, tinyTrainable, updates } from './policy.js';
 
 const parameters = randomParameters(trainedParameters(tinyConfig, tinyTrainable));
@@ -28,7 +28,7 @@ async function read(objective: Objective, examples: readonly RlExample[]) {
     threads: 1,
     optimize: false,
   });
-  const found = await readParts(session, parameters, [singleFamilies(examples)], () => ({}));
+  const found = await runParts(session, parameters, [singleFamilies(examples)], () => ({}));
   await session.close();
   return found.examples;
 }

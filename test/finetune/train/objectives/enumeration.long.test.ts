@@ -10,7 +10,7 @@ import type { PolicyContext, RlExample } from '../../../../finetune/train/object
 import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
 import { likelihood } from '../../../../finetune/train/objectives/terms.js';
 import { layOut } from '../../../../finetune/train/packing.js';
-import { readParts } from '../../../../finetune/train/training-step.js';
+import { runParts } from '../../../../finetune/train/training-step.js';
 import { createGenerator, type RandomGenerator } from '../../../../src/base/random/generator.js';
 import type { DecoderConfig } from '../../../../src/models/local/weights/decoder-config.js';
 import { mean, standardDeviation } from '../../../../src/statistics/descriptive.js';
@@ -45,7 +45,7 @@ const answer = (completionIds: readonly number[], advantages: number): RlExample
 async function probabilities(): Promise<readonly number[]> {
   const session = await open(likelihood(1), 'evaluate');
   const update = answers.map((ids) => answer(ids, 0));
-  const { examples } = await readParts(session, parameters, layOut(update, packing), () => ({}));
+  const { examples } = await runParts(session, parameters, layOut(update, packing), () => ({}));
   await session.close();
   const found = new Map(examples.map(({ example, logp }) => [example, Math.exp(logp[0]! + logp[1]!)]));
   return update.map((one) => found.get(one)!);
@@ -54,7 +54,7 @@ async function probabilities(): Promise<readonly number[]> {
 async function gradient(written: Written, update: readonly RlExample[]): Promise<Float64Array> {
   const { objective, inputs } = policyObjective(objectiveSchema.parse(written), context);
   const session = await open(objective, 'train');
-  const { gradients } = await readParts(session, parameters, layOut(update, packing), inputs(update, 0));
+  const { gradients } = await runParts(session, parameters, layOut(update, packing), inputs(update, 0));
   await session.close();
   return Float64Array.from([...gradients.values()].flatMap((one) => [...one]));
 }
@@ -123,7 +123,7 @@ describe('a policy over two-token answers', async () => {
       const projected: number[][] = [[], []];
       for (let done = 0; done < updates; done++) {
         const batch = Array.from({ length: groups }, () => sampledGroup(p, random, baseline)).flat();
-        const { gradients } = await readParts(session, parameters, layOut(batch, packing), inputs(batch, 0));
+        const { gradients } = await runParts(session, parameters, layOut(batch, packing), inputs(batch, 0));
         const flat = [...gradients.values()].flatMap((one) => [...one]);
         directions.forEach((direction, k) => {
           projected[k]!.push(dot(flat, direction));

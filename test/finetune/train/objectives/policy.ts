@@ -11,7 +11,7 @@ import { policyObjective } from '../../../../finetune/train/objectives/policy.js
 import type { PolicyContext, RlExample } from '../../../../finetune/train/objectives/sampled.js';
 import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
 import { type Part, singleFamilies } from '../../../../finetune/train/packing.js';
-import { readParts } from '../../../../finetune/train/training-step.js';
+import { runParts } from '../../../../finetune/train/training-step.js';
 import { createGenerator } from '../../../../src/base/random/generator.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import type { DecoderConfig } from '../../../../src/models/local/weights/decoder-config.js';
@@ -51,7 +51,7 @@ export async function updates(
   );
   const results: Updated[] = [];
   try {
-    for (const parts of layouts) results.push(await readParts(session, values, parts, inputs(update, 0)));
+    for (const parts of layouts) results.push(await runParts(session, values, parts, inputs(update, 0)));
   } finally {
     await session.close();
   }

@@ -9,7 +9,7 @@ import type { RlExample } from '../../../../finetune/train/objectives/sampled.js
 import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
 import { type ComparedExample, dpo, dpoInputs } from '../../../../finetune/train/objectives/supervised.js';
 import { type Part, singleFamilies } from '../../../../finetune/train/packing.js';
-import { readParts } from '../../../../finetune/train/training-step.js';
+import { runParts } from '../../../../finetune/train/training-step.js';
 import { relativeDistance } from '../../reference-training.js';
 import { trl, trlAdapter, trlConfig, trlGradient, trlTrainable, trlValueHead } from './trl.js';
 
@@ -60,7 +60,7 @@ const layouts = <E extends TokenSequence>(update: readonly E[]): readonly (reado
 function equalsTrl(
   { name, loss }: Case,
   parameters: readonly Parameter[],
-  results: readonly Pick<Awaited<ReturnType<typeof readParts>>, 'loss' | 'gradients'>[],
+  results: readonly Pick<Awaited<ReturnType<typeof runParts>>, 'loss' | 'gradients'>[],
 ) {
   for (const own of results) {
     expect(Math.abs(own.loss - loss)).toBeLessThan(1e-9);
@@ -92,7 +92,7 @@ describe('loss and gradients equal those of TRL 1.13, and of torch for PPO', () 
     const session = await openTrl(objective);
     const results = [];
     for (const parts of layouts(update))
-      results.push(await readParts(session, parameters, parts, inputs(update, 0)));
+      results.push(await runParts(session, parameters, parts, inputs(update, 0)));
     await session.close();
     equalsTrl(one, parameters, results);
   });
@@ -112,8 +112,8 @@ describe('loss and gradients equal those of TRL 1.13, and of torch for PPO', () 
     const session = await openTrl(dpo(one.beta!));
     const inputs = dpoInputs(pairs, compared);
     const results = [
-      await readParts(session, trlAdapter, [pairs], inputs),
-      await readParts(
+      await runParts(session, trlAdapter, [pairs], inputs),
+      await runParts(
         session,
         trlAdapter,
         pairs.map((pair) => [pair]),
@@ -133,7 +133,7 @@ it("log-probabilities computed before an update equal TRL's", async () => {
   });
   const session = await openTrl(reading, 'evaluate');
   const update = completions(false);
-  const { examples } = await readParts(session, trlAdapter, [singleFamilies(update)], () => ({}));
+  const { examples } = await runParts(session, trlAdapter, [singleFamilies(update)], () => ({}));
   await session.close();
   examples.forEach(({ logp, outputs }, index) => {
     expect(relativeDistance(logp, trl.completions[index]!.logp)).toBeLessThan(1e-9);
