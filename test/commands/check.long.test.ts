@@ -71,7 +71,7 @@ describe('policyloop check', () => {
     expect(code).toBe(0);
     expect(text).toMatch(/^ok {7}policy +q-table, 16 parameters from 0 to 3$/m);
     expect(text).toMatch(
-      /^warning {2}prompts\.optimum +\S*my\.yaml:3:\d+: .*an episode of FrozenLake-v1, 1$/m,
+      /^warning {2}prompts\.optimum +\S*my\.yaml:3:\d+: exceeds 1, .*an episode of FrozenLake-v1$/m,
     );
     expect(text).toMatch(/^ +got: 2$/m);
     expect(text).toMatch(/^ +hint: set prompts\.optimum=1 or lower/m);
@@ -366,7 +366,7 @@ describe('a run', () => {
       await runCommand({ ...args, config: file, dryRun: false, runDir: join(cwd, 'out') }, context),
     ).toBe(0);
     expect(noted.filter((text) => text.includes('prompts.optimum'))).toEqual([
-      expect.stringMatching(/warning.*prompts\.optimum: .*an episode of CartPole-v1, 500/s),
+      expect.stringMatching(/warning.*prompts\.optimum: exceeds 500, .*an episode of CartPole-v1/s),
     ]);
   });
 
