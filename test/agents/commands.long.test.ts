@@ -100,7 +100,7 @@ describe('agent runs', () => {
     expect(transcript).toMatch(/^game 2, seed \d+\n\nYou are hungry/);
     expect(transcript).toMatch(/> eat meal {4}reward [\s\S]*won after \d+ steps: return 1.000, score 1.000$/);
     await expect(show.execute({ ...common, run: named.expert!, top: 10, game: 9 }, context)).rejects.toThrow(
-      '1 to 8',
+      'has only 8 complete games',
     );
     await report.execute({ run: named.random!, runsDir: 'buffers', open: false, json: false }, context);
     const page = readFileSync(join(cwd, printed.pop()!), 'utf8');
