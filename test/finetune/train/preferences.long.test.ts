@@ -108,7 +108,7 @@ describe('datasets of pairs', () => {
 
   it('are rejected where single replies are expected, and vice versa', () => {
     const [{ prompt, chosen }] = pairs as [(typeof pairs)[number]];
-    expect(() => readConversations(write('pairs', pairs), 'train')).toThrow(/needs `prompt` and `completion`/);
+    expect(() => readConversations(write('pairs', pairs), 'train')).toThrow(/which needs `prompt`/);
     expect(() => readComparisons(write('answers', [{ prompt, completion: chosen }]), 'train')).toThrow(
       /train\.jsonl:1: chosen: this row must contain a pair of replies[\s\S]*--recipe preference/,
     );
