@@ -34,7 +34,7 @@ export const options = (y: Argv) =>
       choices: precisions,
       requiresArg: true,
       describe:
-        'Data type of the matrices; with merged: stored (the default) or f32, for changed ones only; with gguf: any other (default: f16), with a GGUF base for changed ones only',
+        'Data type of the matrices; with merged: stored (the default) or f32, for changed ones only; with gguf: any but stored (default: f16), for changed ones only if the base is GGUF',
     })
     .option('ignore-keys', commonOptions.ignoreKeys)
     .option('json', commonOptions.json)

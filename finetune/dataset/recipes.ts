@@ -56,7 +56,7 @@ const place = ({ iteration, candidate, score }: Proposal['entry']) => ({ iterati
 
 /**
  * Pairs the winner of an iteration with each candidate that scored lower. A single candidate is paired with the first
- * of the next iteration that has any. That is fair, because scores depend only on the parameters, not on the prompt.
+ * of the next iteration that has any: scores depend only on the parameters, not on the prompt, so they are comparable.
  */
 export function preferenceExamples(run: SourceRun): readonly Preference[] {
   return run.steps.flatMap((step, i) =>

@@ -226,14 +226,10 @@ export const trainConfigSchema = settingsSchema
     path: ['optimizer'],
     message: 'muon trains whole matrices, so it requires method full or scratch',
   })
-  .refine(
-    ({ observationWeight, packing }) => observationWeight === undefined || packing === 'conversations',
-    {
-      path: ['observationWeight'],
-      message:
-        "requires packing=conversations, because other examples don't contain the text between replies",
-    },
-  )
+  .refine(({ observationWeight: weight, packing }) => weight === undefined || packing === 'conversations', {
+    path: ['observationWeight'],
+    message: "requires packing=conversations, because other examples don't contain the text between replies",
+  })
   .refine(({ method, objective }) => method.kind !== 'scratch' || objective.kind !== 'dpo', {
     path: ['objective'],
     message: 'dpo needs the initial model as a reference, so it requires method lora or full',

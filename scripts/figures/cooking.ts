@@ -4,7 +4,7 @@
  */
 import { meanInterval95 } from '../../src/statistics/bootstrap.js';
 import { mean } from '../../src/statistics/descriptive.js';
-import { publish, readRows, tableOf } from './rows.js';
+import { publish, readRows, tableOf, withInterval } from './rows.js';
 
 /** The scores of a player in games 101 to 300 of the test fold. */
 interface Played {
@@ -15,20 +15,17 @@ interface Played {
 
 const names: Readonly<Record<string, string>> = { first: 'first action', reinforced: 'imitation, then GRPO' };
 
-const withInterval = (value: number, [low, high]: readonly [number, number]) =>
-  `${value.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`;
-
 const played = readRows<Played>('cooking-fresh').filter(({ who }) => who !== 'expert');
 const lines = played.map(({ scores, seed, who }) => [
   `${names[who] ?? who}${seed === undefined ? '' : `, seed ${seed}`}`,
-  withInterval(mean(scores), meanInterval95(scores, [0, 1], 'student')!),
+  withInterval(mean(scores), meanInterval95(scores, [0, 1], 'student')!, 3),
   `${((100 * scores.filter((score) => score === 1).length) / scores.length).toFixed(0)} %`,
 ]);
 /** Returns the mean scores after a stage of training, one per seed. */
 export const scoresAfter = (stage: string): readonly number[] =>
   played.filter(({ who }) => who === stage).map(({ scores }) => mean(scores));
 
-const overSeeds = (means: readonly number[]) => withInterval(mean(means), meanInterval95(means, [-1, 1])!);
+const overSeeds = (means: readonly number[]) => withInterval(mean(means), meanInterval95(means, [-1, 1])!, 3);
 const [imitation, reinforced] = [scoresAfter('imitation'), scoresAfter('reinforced')];
 const gains = reinforced.map((score, i) => score - imitation[i]!);
 publish(

@@ -38,20 +38,18 @@ const shares = onMountainCar
   .map(repeatShare)
   .sort((a, b) => a - b);
 
+const andList = (items: readonly string[]) => new Intl.ListFormat('en-GB').format(items);
+
 /** Returns the mean lengths of SmolLM2's episodes before or after training, one per seed. */
 const oneConfig = (isTrained: boolean) =>
-  played
-    .filter(({ seed, who }) => (seed !== undefined) === isTrained && who.startsWith('SmolLM2'))
-    .map((row) => mean(row.lengths).toFixed(0))
-    .join(', ')
-    .replace(/, (?=\d+$)/, ' and ');
+  andList(
+    played
+      .filter(({ seed, who }) => (seed !== undefined) === isTrained && who.startsWith('SmolLM2'))
+      .map((row) => mean(row.lengths).toFixed(0)),
+  );
 
 /** Returns the scores of cooking games after a stage of training, one per seed. */
-const cooking = (stage: string) =>
-  scoresAfter(stage)
-    .map((score) => score.toFixed(2))
-    .join(', ')
-    .replace(/, (?=[^,]+$)/, ' and ');
+const cooking = (stage: string) => andList(scoresAfter(stage).map((score) => score.toFixed(2)));
 
 const after = (search: 'gp' | 'none', calls?: number) => {
   const [pendulum, mountain] = ['InvertedPendulum-v5', 'MountainCar-v0'].map((environment) =>

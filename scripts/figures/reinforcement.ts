@@ -4,7 +4,7 @@
  */
 import { interval95, meanInterval95 } from '../../src/statistics/bootstrap.js';
 import { mean } from '../../src/statistics/descriptive.js';
-import { publish, readRows, tableOf } from './rows.js';
+import { publish, readRows, tableOf, withInterval } from './rows.js';
 
 /** The 50 fresh episodes of a player. */
 interface Played {
@@ -17,9 +17,6 @@ interface Played {
 }
 
 export const played = readRows<Played>('cartpole-one-config');
-
-const withInterval = (value: number, [low, high]: readonly [number, number], digits: number) =>
-  `${value.toFixed(digits)} [${low.toFixed(digits)}, ${high.toFixed(digits)}]`;
 
 const lines = played.map(({ heldOut, lengths, seed, update, who }) => [
   seed === undefined ? who : `${who}, seed ${seed}`,

@@ -19,6 +19,9 @@ export const tableOf = (header: readonly string[], lines: readonly (readonly str
     .map((cells) => `| ${cells.join(' | ')} |\n`)
     .join('');
 
+export const withInterval = (value: number, [low, high]: readonly [number, number], digits: number): string =>
+  `${value.toFixed(digits)} [${low.toFixed(digits)}, ${high.toFixed(digits)}]`;
+
 /**
  * Prints figures; with `--page`, also writes them between the markers in a page; with `--check`, only compares them
  * with the page, and the script fails if they differ.

@@ -81,7 +81,7 @@ export function openAgent(given: AgentOptions): PromptedAgent {
 }
 
 /** Chooses the default set. Text environments with fixed choices, such as bandits and probes, need no template. */
-function defaultSet({ actionSpace, observationSpace }: EnvironmentSpec, view?: EnvironmentView | undefined) {
+function defaultSet({ actionSpace, observationSpace }: EnvironmentSpec, view?: EnvironmentView) {
   if (view !== undefined) return view.sets[0];
   if (observationSpace.kind !== 'text') return 'generic';
   return actionSpace.kind === 'text' && actionSpace.choices !== undefined ? plainSet : 'text-world';

@@ -168,9 +168,8 @@ export class Ledger implements CallUsage {
     this.#longestCompletion = Math.max(this.#longestCompletion, completionTokens);
     const lostKinds = faultsOf(call).filter((kind) => mayBePaid(kind as ModelErrorKind));
     const length = maxTokens * (call.choices ?? 1);
-    const prompt = this.#promptTokens(call.messages);
-    const lostAttempt = { ...this.#worst(model, { prompt, choices: 1, length }), calls: 0 };
-    const used = sumAmounts([usedAmounts(model, usage), ...lostKinds.map(() => lostAttempt)]);
+    const worst = () => this.#worst(model, { prompt: this.#promptTokens(call.messages), choices: 1, length });
+    const used = sumAmounts([usedAmounts(model, usage), ...lostKinds.map(() => ({ ...worst(), calls: 0 }))]);
     this.#spent = sumAmounts([this.#spent, used]);
     const unreported = used.tokens - promptTokens - completionTokens;
     this.#totals = sumUsage([this.#totals, usageOfCall(call, unreported, model.price !== undefined)]);

@@ -27,8 +27,8 @@ export interface PolicyObjective {
   /** Forward pass before the update, without inputs; gives log-probabilities, `entropy` and a value head's `values`. */
   readonly reading: Objective;
   /**
-   * Returns the inputs of each example. Token weights are normalized over the whole update, so the losses and gradients
-   * of its parts add up, however it is split.
+   * Returns the inputs of each example. Token weights are normalized over the whole update, so that the losses and
+   * gradients of its parts add up.
    * @param progress fraction of training completed, in [0, 1], for scheduled coefficients
    * @throws Error if a completion lacks a number that the objective needs
    */
