@@ -9,7 +9,7 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { makeBatch } from '../finetune/engine/batch.js';
 import { initialAdapter } from '../finetune/engine/first-values.js';
-import { int8Weights } from '../finetune/engine/int8-weights.js';
+import { loadInt8Weights } from '../finetune/engine/int8-weights.js';
 import { adamWStep, zeroMoments } from '../finetune/engine/optimisers.js';
 import { type TrainableSpec, trainedParameters } from '../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../finetune/engine/training-graph.js';
@@ -19,7 +19,7 @@ import { singleFamilies } from '../finetune/train/packing.js';
 import { ort } from '../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../src/models/local/families/hf-config.js';
 import { GraphBuilder } from '../src/models/local/graph/graph.js';
-import { packedWeights } from '../src/models/local/graph/packed-parameters.js';
+import { packWeights } from '../src/models/local/graph/packed-parameters.js';
 import type { DecoderConfig } from '../src/models/local/weights/decoder-config.js';
 import { openWeights } from '../src/models/local/weights/gguf-tensors.js';
 import type { Quantization } from '../src/models/local/weights/quantization.js';
@@ -49,8 +49,8 @@ async function openStep(): Promise<() => Promise<unknown>> {
     },
     base,
     ...(quantization === 'compute'
-      ? { quantized: undefined, int8: int8Weights(directory, config, base, undefined) }
-      : { quantized: packedWeights(directory, config, base, quantization as Quantization) }),
+      ? { quantized: undefined, int8: loadInt8Weights(directory, config, base, undefined) }
+      : { quantized: packWeights(directory, config, base, quantization as Quantization) }),
   };
   const session = await openTrainingSession(
     buildTrainingGraph({ config, trainable, objective: sft, precision: 'float32', purpose: 'train' }),

@@ -10,7 +10,7 @@ import { spawnSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
-import { initializerRange, randomModel } from '../finetune/engine/first-values.js';
+import { drawWeights, initializerRange } from '../finetune/engine/first-values.js';
 import { writeModel } from '../finetune/engine/model-directory.js';
 import { gamesOf } from '../src/agents/play-result.js';
 import { packageRoot } from '../src/base/package.js';
@@ -80,7 +80,7 @@ for (const seed of seeds) {
   const untrained = own('untrained');
   if (!existsSync(join(work, untrained))) {
     mkdirSync(join(work, 'tuned'), { recursive: true });
-    const first = randomModel(readDecoderConfig(source), initializerRange(source), Number(seed));
+    const first = drawWeights(readDecoderConfig(source), initializerRange(source), Number(seed));
     await writeModel(join(work, untrained), source, first);
   }
   measure('untrained', seed, ...playedBy(untrained));

@@ -41,9 +41,9 @@ for (const [i, { evaluations }] of sources.entries()) {
   for (const { parameters } of evaluations) {
     const key = vectorKey(parameters);
     if (policies.has(key)) continue;
-    const { actions, returns } = await playSeeds(setting, parameters, seeds, signal);
-    if (!behaviours.has(actions)) behaviours.set(actions, behaviours.size);
-    policies.set(key, { mean: mean(returns), behaviour: behaviours.get(actions)! });
+    const { actionHash, returns } = await playSeeds(setting, parameters, seeds, signal);
+    if (!behaviours.has(actionHash)) behaviours.set(actionHash, behaviours.size);
+    policies.set(key, { mean: mean(returns), behaviour: behaviours.get(actionHash)! });
   }
   const own = evaluations.map(({ parameters }) => policies.get(vectorKey(parameters))!);
   print({

@@ -2,7 +2,7 @@
  * Checks that everything that reads text from models, servers or other people's runs takes linear time: gives each
  * reader 300,000 characters of one repeated unit, and compares the CPU time with that for half as many.
  */
-import { readAction } from '../src/agents/reading.js';
+import { parseAction } from '../src/agents/reading.js';
 import { redactAddresses } from '../src/base/errors.js';
 import { safeLine } from '../src/base/terminal-text.js';
 import { markdownTable, text } from '../src/base/text/table.js';
@@ -27,8 +27,8 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   'edits that were cut off': (text) => readEdits(text, parent, programs, { finishReason: 'length' }),
   'text without a program': withoutProgram,
   reason: (text) => statedReason(text),
-  'action in text': (text) => readAction(text, space, undefined, 'text'),
-  'action in JSON': (text) => readAction(text, space, undefined, 'json'),
+  'action in text': (text) => parseAction(text, space, undefined, 'text'),
+  'action in JSON': (text) => parseAction(text, space, undefined, 'json'),
   loop: endsInLoop,
   'most tokens': maxTextTokens,
   'fewest tokens': (content) => minPromptTokens([{ role: 'user', content }]),

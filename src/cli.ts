@@ -8,12 +8,12 @@ import { format, styleText } from 'node:util';
 import yargs, { type Argv } from 'yargs';
 import { hideBin } from 'yargs/helpers';
 import type { Arguments, Command, ListedCommand } from './base/command.js';
-import { type CommandContext, exitCodeOfError, exitCodes } from './base/context.js';
+import { type CommandContext, errorExitCode, exitCodes } from './base/context.js';
 import { formatProblem, hideSecrets, problemsOf, secretsIn, UserError } from './base/errors.js';
 import { keepLocksUntilExit } from './base/files/draft.js';
 import { expandHome, requireShortNames } from './base/files/regular-file.js';
 import { type DeclaredOptions, moveOverridesFirst } from './base/overrides-apart.js';
-import { version } from './base/package.js';
+import { packageVersion } from './base/package.js';
 import { streamText } from './base/terminal-text.js';
 import {
   commands,
@@ -37,10 +37,10 @@ const words = hideBin(process.argv);
 
 /** Returns a function that writes lines until a write fails. A reader that stops early (`| head`) isn't an error. */
 function writer(stream: NodeJS.WriteStream & { readonly fd: number }, name: string): (text: string) => void {
-  let open = true;
+  let isOpen = true;
   const close = (error: NodeJS.ErrnoException) => {
-    const isFirst = open;
-    open = false;
+    const isFirst = isOpen;
+    isOpen = false;
     finishController.abort();
     if (error.code === 'EPIPE' || !isFirst) return;
     process.on('exit', () => {
@@ -53,11 +53,11 @@ function writer(stream: NodeJS.WriteStream & { readonly fd: number }, name: stri
   stream.on('error', close);
   const isStyled = styleText('bold', '-', { stream }) !== '-';
   return (text) => {
-    if (!open) return;
+    if (!isOpen) return;
     const line = `${hideSecrets(streamText(text, isStyled), secrets)}\n`;
     try {
       // For a file, a stream would report success even if the disk has space for only part of the text.
-      if (isFile(stream.fd)) writeFileSync(stream.fd, line);
+      if (isFileOrDevice(stream.fd)) writeFileSync(stream.fd, line);
       else stream.write(line);
     } catch (error) {
       close(error as NodeJS.ErrnoException);
@@ -66,7 +66,7 @@ function writer(stream: NodeJS.WriteStream & { readonly fd: number }, name: stri
 }
 
 /** True for files and devices such as /dev/null, to which writes are synchronous, but not for terminals and pipes. */
-function isFile(descriptor: number): boolean {
+function isFileOrDevice(descriptor: number): boolean {
   const stats = fstatSync(descriptor);
   return stats.isFile() || (stats.isCharacterDevice() && !isatty(descriptor));
 }
@@ -90,12 +90,12 @@ let lineReader: Interface | undefined;
 /** Reads a line from the user; undefined after Ctrl-C or at the end of the input. */
 function readLine(text: string): Promise<string | undefined> {
   lineReader ??= createInterface({ input: process.stdin, output: process.stdout });
-  const own = lineReader;
+  const reader = lineReader;
   return new Promise((resolve) => {
     const onClose = () => resolve(undefined);
-    own.once('close', onClose);
-    own.question(text, (line) => {
-      own.off('close', onClose);
+    reader.once('close', onClose);
+    reader.question(text, (line) => {
+      reader.off('close', onClose);
       resolve(line);
     });
   });
@@ -116,7 +116,7 @@ async function execute<T>(command: Command<T>, args: Arguments<unknown, T>): Pro
   const finishingText = 'dryRun' in args && args.dryRun === true ? undefined : command.finishingText;
   if (finishingText !== undefined) {
     process.on('SIGINT', () => {
-      if (finishController.signal.aborted) endNow();
+      if (finishController.signal.aborted) abortNow();
       else {
         context.note(`\n${finishingText}`);
         finishController.abort();
@@ -125,7 +125,7 @@ async function execute<T>(command: Command<T>, args: Arguments<unknown, T>): Pro
     for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
       process.on(signal, () => {
         context.note(`\n${signal}: stopping immediately`);
-        endNow();
+        abortNow();
       });
     }
   }
@@ -136,7 +136,7 @@ async function execute<T>(command: Command<T>, args: Arguments<unknown, T>): Pro
 }
 
 /** Aborts pending work, and exits if something doesn't stop in time, such as a step of user code. */
-function endNow(): void {
+function abortNow(): void {
   abortController.abort();
   finishController.abort();
   setTimeout(() => {
@@ -147,7 +147,7 @@ function endNow(): void {
 
 const red = (text: string) => styleText('red', text, { stream: process.stderr });
 
-function report(error: unknown): number {
+function reportError(error: unknown): number {
   if (abortController.signal.aborted && error === abortController.signal.reason) return exitCodes.interrupted;
   if (error instanceof UserError || error instanceof EnvironmentError) {
     for (const problem of problemsOf(error)) context.note(`${red('error')} ${formatProblem(problem)}`);
@@ -157,7 +157,7 @@ function report(error: unknown): number {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     context.note(`${red('unexpected error')} ${text}\nThis is a bug in policyloop.`);
   }
-  return exitCodeOfError(error);
+  return errorExitCode(error);
 }
 
 const noSpaceHint = 'free some disk space, then repeat the command (for a run: policyloop resume)';
@@ -180,10 +180,10 @@ const systemHint = (code = ''): string =>
 function requireOnce(argv: Readonly<Record<string, unknown>>, options: unknown): true {
   // yargs passes the command's options, but its types don't describe them.
   const { array, key } = options as DeclaredOptions;
-  const isTwice = (name: string) => name.length > 1 && !array.includes(name) && Array.isArray(argv[name]);
-  const repeated = Object.keys(key).find(isTwice);
-  if (repeated !== undefined)
-    throw new UserError({ field: `--${repeated}`, message: 'this option can be given only once' });
+  const isRepeated = (name: string) => name.length > 1 && !array.includes(name) && Array.isArray(argv[name]);
+  const repeatedOption = Object.keys(key).find(isRepeated);
+  if (repeatedOption !== undefined)
+    throw new UserError({ field: `--${repeatedOption}`, message: 'this option can be given only once' });
   return true;
 }
 
@@ -248,14 +248,14 @@ end
 complete -c policyloop -f -a '(__policyloop_complete)'`;
 
 async function main(): Promise<void> {
-  const [first, shell, ...more] = words;
+  const [first, shell, ...typedWords] = words;
   if (first === 'completion' && shell === 'fish') {
     context.print(fishCompletion);
     return;
   }
   // yargs can't complete the options of commands that load lazily.
   if (first === completionRequest) {
-    for (const word of await completions(more, context.cwd)) context.print(word);
+    for (const word of await completions(typedWords, context.cwd)) context.print(word);
     return;
   }
   if (first === undefined || first === '--help' || first === '-h') {
@@ -278,7 +278,7 @@ async function main(): Promise<void> {
     .check(requireOnce)
     .check(requireValidPaths)
     .strict()
-    .version(version())
+    .version(packageVersion())
     .help()
     .alias('h', 'help')
     .wrap(Math.min(100, process.stdout.columns || 100))
@@ -292,7 +292,7 @@ try {
   await main();
 } catch (error) {
   // Invalid arguments: an error of yargs itself, or one thrown in `fail`.
-  const known =
+  const shownError =
     error instanceof Error && error.name === 'YError' ? await usageError(error.message, words) : error;
-  process.exitCode = report(known);
+  process.exitCode = reportError(shownError);
 }

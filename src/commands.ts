@@ -11,19 +11,19 @@ import type { LoadedCommand } from './mcp/serve-mcp.js';
 type Group = readonly [name: string, describe: string, commands: readonly ListedCommand[]];
 
 /** Supplies `part` as the third argument of a command's `execute`. */
-const withPart = <Options, Part>(
+const withExtraArgument = <Options, Extra>(
   {
     execute,
     ...command
   }: {
     readonly options: Options;
     readonly finishingText?: string;
-    readonly execute: (args: Arguments<Options>, context: CommandContext, part: Part) => Promise<number>;
+    readonly execute: (args: Arguments<Options>, context: CommandContext, extra: Extra) => Promise<number>;
   },
-  part: Part,
+  extra: Extra,
 ) => ({
   ...command,
-  execute: (args: Arguments<Options>, context: CommandContext) => execute(args, context, part),
+  execute: (args: Arguments<Options>, context: CommandContext) => execute(args, context, extra),
 });
 
 /** Loads the functions that render the pages of fine-tuning evaluations. */
@@ -39,7 +39,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
         'check [configs..]',
         'Check configs and estimate their calls, tokens and cost; without configs, check the setup',
         async () =>
-          withPart(
+          withExtraArgument(
             await import('./commands/check.js'),
             (await import('../finetune/rl/kinds/kinds.js')).checkConfigByKind,
           ),
@@ -73,7 +73,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       [
         'view [dir]',
         'Serve a live view of runs, training runs and games, to open in a browser',
-        async () => withPart(await import('./commands/view.js'), await loadEvaluationPages()),
+        async () => withExtraArgument(await import('./commands/view.js'), await loadEvaluationPages()),
       ],
       [
         'compare <runs..>',
@@ -94,7 +94,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       [
         'export <runs..>',
         'Export runs as tables (CSV, Parquet), curves (TensorBoard) or charts (SVG)',
-        async () => withPart(await import('./commands/runs/export.js'), await loadEvaluationPages()),
+        async () => withExtraArgument(await import('./commands/runs/export.js'), await loadEvaluationPages()),
       ],
     ],
   ],
@@ -145,7 +145,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       [
         'mcp',
         'Serve runs, comparisons and checks to assistants (Model Context Protocol)',
-        async () => withPart(await import('./commands/mcp.js'), loadCommand),
+        async () => withExtraArgument(await import('./commands/mcp.js'), loadCommand),
       ],
     ],
   ],
@@ -181,11 +181,11 @@ export const greeting = `policyloop: improve policies with a language model.
 
 /** Loads a command, such as `models check`, with the defaults of its arguments. */
 export async function loadCommand(words: string): Promise<LoadedCommand> {
-  const listed = findCommand(words.split(' ')).command!;
-  const { boolean, default: defaults } = await declaredOptions(listed);
+  const command = findCommand(words.split(' ')).command!;
+  const { boolean, default: defaults } = await declaredOptions(command);
   const flags = boolean.map((name) => [name, false] as const);
   return {
-    command: await listed[2](),
+    command: await command[2](),
     defaults: Object.fromEntries(
       [...flags, ...Object.entries(defaults)].map(([name, value]) => [camelCase(name), value]),
     ),
@@ -249,14 +249,14 @@ export async function usageError(message: string, words: readonly string[]): Pro
     const isUnknown = typed !== path && !/(^| )-/.test(typed);
     return isUnknown ? error(`unknown command: ${typed}`, '', nearestCommand(typed)) : error(message, '');
   }
-  const [, ...places] = command[0].split(' ');
+  const [, ...positionals] = command[0].split(' ');
   const known = [...(await optionsOf(command)), 'help', 'version'];
   const optionName = (word: string) => /^--(?:no-)?(\w[^=]*)/.exec(word)?.[1] ?? 'help';
   const unknownOption = words.find((word) => !known.map(camelCase).includes(camelCase(optionName(word))));
   const [key, value = 'VALUE'] = unknownOption?.slice(2).split('=') ?? [];
   const problem = message
     .replace(/^Invalid values:.*/s, `unknown ${argument}: ${given}`)
-    .replace(/^Not enough .* got (\d).*/, (_, given: string) => `missing: ${places[Number(given)]}`)
+    .replace(/^Not enough .* got (\d).*/, (_, given: string) => `missing: ${positionals[Number(given)]}`)
     .replace(/^Not enough arguments following: /, 'this option needs a value: --')
     .replace(
       /^Missing required arguments?: (.*)/,
@@ -271,7 +271,7 @@ export async function usageError(message: string, words: readonly string[]): Pro
   const pair = /^Unknown argument: ([\w.]+=.+)/.exec(message)?.[1];
   const runHint = pair && `config keys follow a config, as in policyloop run CONFIG ${pair}`;
   const advice = runHint ?? keyHint ?? `write, for example, ${await exampleOf(command, key ?? words.at(-1))}`;
-  const usage = ['usage: policyloop', path, ...places].join(' ');
+  const usage = ['usage: policyloop', path, ...positionals].join(' ');
   const option = unknownOption && closestMatch(optionName(unknownOption), known);
   const near = option ? `--${option}` : (issue?.near ?? (given && closestMatch(given, alternatives)));
   return error(`${key ? `unknown option: --${key}` : problem}; ${usage}`, `${advice}; `, near);
@@ -279,8 +279,8 @@ export async function usageError(message: string, words: readonly string[]): Pro
 
 /** The names of a command's options, without its positional arguments. */
 async function optionsOf(command: ListedCommand): Promise<readonly string[]> {
-  const places = command[0].split(' ').map((place) => place.replaceAll(/[^\w-]/g, ''));
-  return Object.keys((await declaredOptions(command)).key).filter((option) => !places.includes(option));
+  const positionals = command[0].split(' ').map((place) => place.replaceAll(/[^\w-]/g, ''));
+  return Object.keys((await declaredOptions(command)).key).filter((option) => !positionals.includes(option));
 }
 
 export async function declaredOptions([, , load]: ListedCommand): Promise<DeclaredOptions> {
@@ -311,15 +311,15 @@ export async function completions(words: readonly string[], cwd: string): Promis
   if (typeof group === 'object' && words.length < 3) return namesOf(group);
   const command = findCommand(words).command;
   if (command === undefined) return [];
-  const [name, ...places] = command[0].split(' ');
+  const [name, ...positionals] = command[0].split(' ');
   if (current.startsWith('-')) return matches((await optionsOf(command)).map((option) => `--${option}`));
   const before = words.slice(typeof group === 'object' ? 2 : 1, -1);
   const at = before.filter((word, i) => !word.startsWith('-') && !before[i - 1]?.startsWith('--')).length;
-  const place = places[at] ?? (places.at(-1)?.includes('..') ? places.at(-1) : undefined);
+  const place = positionals[at] ?? (positionals.at(-1)?.includes('..') ? positionals.at(-1) : undefined);
   if (/^[<[]runs?\b/.test(place ?? '')) {
     const { runNames } = await import('./runs/listing/names.js');
-    const given = words.includes('--runs-dir') ? words[words.indexOf('--runs-dir') + 1] : undefined;
-    return matches(runNames({ cwd, runsDir: given || commonOptions.runsDir.default }));
+    const runsDir = words.includes('--runs-dir') ? words[words.indexOf('--runs-dir') + 1] : undefined;
+    return matches(runNames({ cwd, runsDir: runsDir || commonOptions.runsDir.default }));
   }
   if (/^[<[]configs?\b/.test(place ?? '')) {
     const { bundledConfigs } = await import('./config/file.js');

@@ -79,10 +79,10 @@ type Output = { readonly out: string } & DatasetManifest;
 
 /** Makes a training dataset from runs. @returns exit code 1 if there is nothing to train on */
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
-  const { bestShare, recipe, format, context: window } = args;
+  const { bestShare, recipe, format, context: contextTokens } = args;
   requireCount('--seed', args.seed, 0);
   requireCount('--winners', args.winners, 1);
-  requireCount('--context', window, 1);
+  requireCount('--context', contextTokens, 1);
   requireCount('--history', args.history, 0);
   const message = 'must be above 0 and at most 1';
   if (bestShare !== undefined && !(bestShare > 0 && bestShare <= 1))
@@ -90,15 +90,15 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   const { findRuns } = await import('../../src/runs/listing/names.js');
   const { buildDataset } = await import('../dataset/dataset.js');
   const { parseValidation } = await import('../dataset/split.js');
-  const files = await import('../dataset/write-dataset.js');
-  files.requireExportable(recipe, format);
+  const datasetWriter = await import('../dataset/write-dataset.js');
+  datasetWriter.requireExportable(recipe, format);
   const out = resolve(context.cwd, args.out);
-  files.requireNewDirectory(out);
+  datasetWriter.requireNewDirectory(out);
   const paths = findRuns(args.runs, { cwd: context.cwd, runsDir: args.runsDir }).toSorted();
   const runs = paths.map((path) => ({ path, name: shownPath(path, context.cwd) }));
   const validation = parseValidation(args.validation);
-  const dataset = await buildDataset(runs, { ...args, validation, context: window });
-  const manifest = files.writeDataset(dataset, format, out);
+  const dataset = await buildDataset(runs, { ...args, validation, context: contextTokens });
+  const manifest = datasetWriter.writeDataset(dataset, format, out);
   context.print(
     args.json
       ? JSON.stringify({ out: shownPath(out, context.cwd), ...manifest } satisfies Output)

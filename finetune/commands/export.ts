@@ -6,7 +6,7 @@ import { type CommandContext, exitCodes } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
 import type { ExportJob } from '../export/targets.js';
 
-const precisions = ['stored', 'f32', 'f16', 'bf16', 'q8_0'] as const;
+const dtypes = ['stored', 'f32', 'f16', 'bf16', 'q8_0'] as const;
 
 export const options = (y: Argv) =>
   y
@@ -31,7 +31,7 @@ export const options = (y: Argv) =>
         'Base model (default: as named by the adapter or config); with trl, its name on the machine that trains',
     })
     .option('dtype', {
-      choices: precisions,
+      choices: dtypes,
       requiresArg: true,
       describe:
         'Data type of the matrices; with merged: stored (the default) or f32, for changed ones only; with gguf: any but stored (default: f16), for changed ones only if the base is GGUF',

@@ -23,7 +23,7 @@ interface CheckedDataset {
   /** Context length of the model to train, in tokens; undefined skips the check. */
   readonly context: number | undefined;
   /** Names of runs whose prompt templates have changed since the run or are missing. */
-  readonly changedTemplates: readonly string[];
+  readonly changedTemplateRuns: readonly string[];
   /** Advice on getting more examples; undefined skips the check. */
   readonly advice: string | undefined;
 }
@@ -105,9 +105,9 @@ const leakage: Check = ({ plan, train, validation }) => {
   };
 };
 
-const templatesChanged: Check = ({ changedTemplates }) => {
-  if (changedTemplates.length === 0) return undefined;
-  const [first, ...others] = changedTemplates;
+const templatesChanged: Check = ({ changedTemplateRuns }) => {
+  if (changedTemplateRuns.length === 0) return undefined;
+  const [first, ...others] = changedTemplateRuns;
   return {
     message: `the prompt templates of ${first}${others.length > 0 ? ` and ${plural(others.length, 'other run')}` : ''} are missing or have changed, so the trained model would be used with other prompts`,
     hint: 'restore the templates, or exclude these runs',

@@ -5,7 +5,7 @@ import { programsOf } from '../../src/policies/policy.js';
 import { type Alarm, findAlarms } from './alarms.js';
 import {
   type DemonstrationOptions,
-  demonstrations,
+  gameExamples,
   gameName,
   heldOutGames,
   readPlay,
@@ -74,7 +74,7 @@ interface GatheredExamples {
   readonly examples: readonly Example[];
   readonly sources: readonly ReturnType<typeof describeRun>[];
   isHeldOut(example: Example): boolean;
-  readonly changedTemplates: readonly string[];
+  readonly changedTemplateRuns: readonly string[];
   /** Advice on getting more examples; undefined for games. */
   readonly advice?: string;
 }
@@ -82,7 +82,7 @@ interface GatheredExamples {
 /** @throws UserError for a damaged run, an unsuitable recipe, or a name in `validation` that matches nothing */
 export async function buildDataset(runs: readonly NamedRun[], options: DatasetOptions): Promise<Dataset> {
   const { recipe, validation: plan, seed, winners, context, bestShare, history, minReturn } = options;
-  const { changedTemplates, examples, isHeldOut, advice, sources } = await (recipe === 'demonstrations'
+  const { changedTemplateRuns, examples, isHeldOut, advice, sources } = await (recipe === 'demonstrations'
     ? gatherGames(runs, options)
     : gatherProposals(runs, recipe, options));
   const uniqueExamples = withoutDuplicates(examples);
@@ -103,7 +103,7 @@ export async function buildDataset(runs: readonly NamedRun[], options: DatasetOp
     })),
     duplicates: examples.length - uniqueExamples.length,
     statistics: { train: splitStatistics(train, lengths), validation: splitStatistics(validation, lengths) },
-    alarms: findAlarms({ recipe, train, validation, plan, lengths, context, changedTemplates, advice }),
+    alarms: findAlarms({ recipe, train, validation, plan, lengths, context, changedTemplateRuns, advice }),
   };
 }
 
@@ -113,43 +113,43 @@ async function gatherProposals(
   { context, seed, validation, winners }: DatasetOptions,
 ): Promise<GatheredExamples> {
   const allExamples: Example[] = [];
-  const splitRuns: RunToSplit[] = [];
+  const runsToSplit: RunToSplit[] = [];
   const sourceRuns: SourceRun[] = [];
   const sources: ReturnType<typeof describeRun>[] = [];
-  const changedTemplates: string[] = [];
+  const changedTemplateRuns: string[] = [];
   for (const { path, name } of runs) {
     const loggedRun = await readSourceRun(path, name);
-    requireRecipe(recipe, loggedRun);
+    requireSuitableRecipe(recipe, loggedRun);
     const run = context === undefined ? loggedRun : fitPrompts(loggedRun, context);
     const { manifest, recorded } = run;
     sourceRuns.push(run);
     const examples = runRecipes[recipe](run, winners);
     for (const example of examples) allExamples.push(example);
     const [keys, size] = [dependencyKeys(run, examples), examples.length];
-    splitRuns.push({ name, environment: manifest.environment, keys, size });
+    runsToSplit.push({ name, environment: manifest.environment, keys, size });
     sources.push(describeRun(run, recorded.iteration, recorded.entries.length, explainEmptyRun(recipe, run)));
-    if (run.prompts?.hash !== manifest.prompts) changedTemplates.push(name);
+    if (run.prompts?.hash !== manifest.prompts) changedTemplateRuns.push(name);
   }
-  const heldOut = validationRuns(splitRuns, validation, seed);
+  const heldOut = validationRuns(runsToSplit, validation, seed);
   return {
     examples: recipe === 'weighted' ? weightByTask(allExamples, sourceRuns) : allExamples,
     sources,
-    changedTemplates,
+    changedTemplateRuns,
     isHeldOut: ({ lineage }) => heldOut.has(lineage.run),
     advice: moreRunsHint(recipe, sourceRuns, allExamples.length),
   };
 }
 
 /** @throws UserError if the recipe doesn't suit the policies of the run */
-function requireRecipe(recipe: RunRecipe, { family, name }: SourceRun): void {
+function requireSuitableRecipe(recipe: RunRecipe, { family, name }: SourceRun): void {
   const isProgram = programsOf(family) !== undefined;
-  const suitable = ['improvement', 'weighted', isProgram ? 'repair' : 'preference'];
-  if (suitable.includes(recipe)) return;
+  const suitableRecipes = ['improvement', 'weighted', isProgram ? 'repair' : 'preference'];
+  if (suitableRecipes.includes(recipe)) return;
   throw new UserError({
     field: '--recipe',
     value: recipe,
     message: `doesn't support the policies of ${name}, which are ${isProgram ? 'programs' : 'vectors of numbers'}`,
-    alternatives: suitable,
+    alternatives: suitableRecipes,
   });
 }
 
@@ -158,11 +158,11 @@ async function gatherGames(runs: readonly NamedRun[], options: DatasetOptions): 
   const heldOut = heldOutGames(plays, options.validation, options.seed);
   const changedPlays = plays.filter(({ agent, manifest }) => agent.hash !== manifest.prompts);
   return {
-    examples: plays.flatMap((play) => demonstrations(play, options)),
+    examples: plays.flatMap((play) => gameExamples(play, options)),
     sources: plays.map((play) =>
       describeRun(play, play.gameCount, play.games.length, 'no game was selected, or no turn has an action'),
     ),
-    changedTemplates: changedPlays.map(({ name }) => name),
+    changedTemplateRuns: changedPlays.map(({ name }) => name),
     isHeldOut: ({ lineage }) => heldOut.has(gameName(lineage.run, lineage.candidate)),
   };
 }

@@ -77,7 +77,7 @@ export async function readPlay(
 }
 
 /** Makes one example per turn, with the reply as the completion. Skips replies without a valid action. */
-export function demonstrations(play: PlayedGames, options: DemonstrationOptions): readonly Imitation[] {
+export function gameExamples(play: PlayedGames, options: DemonstrationOptions): readonly Imitation[] {
   return play.games.flatMap((game) => imitationsOf(play, game, options));
 }
 
@@ -90,16 +90,16 @@ function imitationsOf(
   const exchanges = game.turns.map((turn): Exchange => {
     return { message: turn.message, reply: { text: turn.reply ?? replyFor(turn, policy.act) } };
   });
-  return game.turns.flatMap((turn, number) => {
+  return game.turns.flatMap((turn, turnIndex) => {
     if (turn.action === undefined || turn.valid === false) return [];
-    const { message, reply } = exchanges[number]!;
+    const { message, reply } = exchanges[turnIndex]!;
     const build = (before: readonly Exchange[]) =>
       messagesOf({
-        system: agent.systemPrompt(before.length === number ? undefined : game.objective),
+        system: agent.systemPrompt(before.length === turnIndex ? undefined : game.objective),
         before,
         message,
       });
-    let before = exchanges.slice(Math.max(0, number - history), number);
+    let before = exchanges.slice(Math.max(0, turnIndex - history), turnIndex);
     while (before.length > 0 && estimatePromptTokens(build(before)) > historyTokens) before = before.slice(1);
     const prompt = build(before);
     return [
@@ -114,8 +114,8 @@ function imitationsOf(
           model: manifest.model,
           recipe: 'demonstrations',
           prompt: promptHash(prompt),
-          promptIteration: number + 1,
-          iteration: number + 1,
+          promptIteration: turnIndex + 1,
+          iteration: turnIndex + 1,
           candidate: game.episode,
           score: game.return,
           history: before.length,
@@ -159,6 +159,6 @@ export function heldOutGames(
   );
   if (plan.kind !== 'named') return validationRuns(games, plan, seed);
   const runs = plays.map(({ name, manifest }) => ({ name, environment: manifest.environment, keys: [] }));
-  const named = validationRuns(runs, plan, seed);
-  return new Set(games.flatMap(({ name, run }) => (named.has(run) ? [name] : [])));
+  const heldOutRuns = validationRuns(runs, plan, seed);
+  return new Set(games.flatMap(({ name, run }) => (heldOutRuns.has(run) ? [name] : [])));
 }

@@ -4,7 +4,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync, stat
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { checkedValue, readJson, replaceFile } from '../../src/base/files/files.js';
-import { version } from '../../src/base/package.js';
+import { packageVersion } from '../../src/base/package.js';
 import { isGguf, openGguf } from '../../src/models/local/weights/gguf.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import type { StepLoss } from '../engine/checkpoint.js';
@@ -86,7 +86,7 @@ export function trainingLineage(training: TrainingFacts): TrainingLineage {
   return {
     version: 1,
     kind: 'training',
-    policyloop: version(),
+    policyloop: packageVersion(),
     method,
     base: {
       model,
@@ -105,10 +105,10 @@ export function trainingLineage(training: TrainingFacts): TrainingLineage {
 export function writeTraining(
   output: string,
   training: TrainingFacts,
-  given: { readonly command: string; readonly folder: string; readonly use?: string | undefined },
+  extraFields: { readonly command: string; readonly folder: string; readonly use?: string | undefined },
 ): TrainingLineage {
   const lineage = trainingLineage(training);
-  writeLineage(output, { ...lineage, ...given });
+  writeLineage(output, { ...lineage, ...extraFields });
   return lineage;
 }
 
@@ -176,7 +176,7 @@ const sampleBytes = 2 ** 20;
 /** SHA-256 of the model files' names, sizes and contents; for files above 64 MiB, only of the first and last MiB. */
 export function contentHash(model: string): string {
   const hash = createHash('sha256');
-  for (const path of weightFiles(model).toSorted()) {
+  for (const path of modelFiles(model).toSorted()) {
     const { size } = statSync(path);
     hash.update(JSON.stringify([basename(path), size]));
     const starts = size <= maxWholeBytes ? [0] : [0, size - sampleBytes];
@@ -185,7 +185,7 @@ export function contentHash(model: string): string {
   return hash.digest('hex');
 }
 
-function weightFiles(model: string): readonly string[] {
+function modelFiles(model: string): readonly string[] {
   if (isGguf(model)) return [...new Set([...openGguf(model).tensors.values()].map(({ file }) => file))];
   return readdirSync(model, { withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name !== lineageFile)

@@ -33,14 +33,14 @@ export function replyEndId(directory: string, config: DecoderConfig, tokenizer: 
 }
 
 /** Encodes the prompt as in generation, and the reply as the model would write it, followed by `end`. */
-export function renderExample(
+export function encodeExample(
   tokenizer: ChatTokenizer,
-  end: number,
+  endId: number,
   { messages, completion, weight }: Conversation,
 ): TokenExample {
   return {
     promptIds: tokenizer.encodePrompt(messages),
-    completionIds: [...tokenizer.encodeText(completion), end],
+    completionIds: [...tokenizer.encodeText(completion), endId],
     weight,
   };
 }
@@ -75,7 +75,7 @@ export function readPairs(dataset: string, split: Split) {
 }
 
 /** Reads pairs as single conversations: each chosen reply comes right before the rejected one. */
-export function readComparisons(dataset: string, split: Split): readonly Conversation[] {
+export function readPairConversations(dataset: string, split: Split): readonly Conversation[] {
   return readPairs(dataset, split).flatMap(({ chosen, rejected, ...row }) => [
     toConversation(row, chosen),
     toConversation(row, rejected),

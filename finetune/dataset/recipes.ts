@@ -48,11 +48,11 @@ function toImitation(
     prompt: step.prompt,
     completion: answerOf(run, proposed),
     weight: 1,
-    lineage: { ...lineageOf(run, recipe, step), ...place(proposed.entry) },
+    lineage: { ...lineageOf(run, recipe, step), ...refOf(proposed.entry) },
   };
 }
 
-const place = ({ iteration, candidate, score }: Proposal['entry']) => ({ iteration, candidate, score });
+const refOf = ({ iteration, candidate, score }: Proposal['entry']) => ({ iteration, candidate, score });
 
 /**
  * Pairs the winner of an iteration with each candidate that scored lower. A single candidate is paired with the first
@@ -84,7 +84,7 @@ function preferencePair(run: SourceRun, step: Step, better: Proposal, worse: Pro
     chosen: answer(better),
     rejected: answer(worse),
     weight: 1,
-    lineage: { ...lineageOf(run, 'preference', step), ...place(better.entry), rejected: place(worse.entry) },
+    lineage: { ...lineageOf(run, 'preference', step), ...refOf(better.entry), rejected: refOf(worse.entry) },
   };
 }
 

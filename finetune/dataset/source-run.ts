@@ -31,8 +31,8 @@ export function formatAnswer(
 ): string {
   const answer = encoding.answer(parameters, form, reason);
   const read = encoding.read(answer);
-  const same = read.ok && vectorKey(encoding.encode(read.value)) === vectorKey(encoding.encode(parameters));
-  return same ? answer : encoding.answer(parameters, form);
+  const isSame = read.ok && vectorKey(encoding.encode(read.value)) === vectorKey(encoding.encode(parameters));
+  return isSame ? answer : encoding.answer(parameters, form);
 }
 
 /** The reason given in a reply, on one line; '' if there is none or it is too long. */
@@ -92,7 +92,7 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
   return {
     ...openedRun,
     name,
-    hash: contentHash(path),
+    hash: runHash(path),
     answerForm: answerFormOf(languageModelOf(openedRun.config.model), openedRun.config.prompts),
     prompts: await currentPrompts(openedRun),
     steps: stepsOf(openedRun.recorded),
@@ -125,7 +125,7 @@ export function lineageOf(
   };
 }
 
-function contentHash(path: string): string {
+function runHash(path: string): string {
   const files = [runFiles.config, runFiles.evaluations, runFiles.episodes, runFiles.calls];
   const hashes = files
     .map((file) => join(path, file))

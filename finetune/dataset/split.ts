@@ -67,8 +67,8 @@ function drawShare(groups: readonly RunGroup[], share: number, seed: number): Ru
   const distance = (group: RunGroup) => Math.abs(sizeOf(group) - target);
   let chosenRuns: RunGroup = [];
   for (const group of shuffledGroups) {
-    const more = [...chosenRuns, ...group];
-    if (more.length < allRuns.length && distance(more) <= distance(chosenRuns)) chosenRuns = more;
+    const moreRuns = [...chosenRuns, ...group];
+    if (moreRuns.length < allRuns.length && distance(moreRuns) <= distance(chosenRuns)) chosenRuns = moreRuns;
   }
   const [first, ...others] = shuffledGroups.toSorted((a, b) => distance(a) - distance(b));
   return chosenRuns.length === 0 && others.length > 0 ? first! : chosenRuns;

@@ -56,16 +56,16 @@ export function splitStatistics(
   examples: readonly Example[],
   lengths: ReadonlyMap<Example, ExampleLength>,
 ): SplitStatistics {
-  const of = (value: (example: Example) => number) => distributionOf(examples.map(value));
+  const distribution = (value: (example: Example) => number) => distributionOf(examples.map(value));
   return {
     examples: examples.length,
     prompts: new Set(examples.map(({ lineage }) => lineage.prompt)).size,
-    promptTokens: of((example) => lengths.get(example)!.prompt),
-    completionTokens: of((example) => lengths.get(example)!.completion),
-    history: of(({ lineage }) => lineage.history),
+    promptTokens: distribution((example) => lengths.get(example)!.prompt),
+    completionTokens: distribution((example) => lengths.get(example)!.completion),
+    history: distribution(({ lineage }) => lineage.history),
   };
 }
 
 export function countBy<T>(items: readonly T[], key: (item: T) => string): Record<string, number> {
-  return Object.fromEntries([...groupBy(items, key)].map(([name, alike]) => [name, alike.length]));
+  return Object.fromEntries([...groupBy(items, key)].map(([name, group]) => [name, group.length]));
 }

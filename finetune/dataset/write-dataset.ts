@@ -4,7 +4,7 @@ import { closeSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync } 
 import { join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import { isTaken, writeAtomic } from '../../src/base/files/draft.js';
-import { version } from '../../src/base/package.js';
+import { packageVersion } from '../../src/base/package.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import type { Dataset, DatasetManifest } from './dataset.js';
 import {
@@ -52,7 +52,7 @@ function writeFiles(dataset: Dataset, format: RowFormat, path: string): DatasetM
     // The other formats' rows can't store the lineage.
     if (!isOwnFormat(format)) write(`${split}.lineage.jsonl`, lineages);
   }
-  const header = { version: 1, kind: 'dataset', policyloop: version() } as const;
+  const header = { version: 1, kind: 'dataset', policyloop: packageVersion() } as const;
   const manifest: DatasetManifest = { ...header, recipe, format, ...summary, alarms, files };
   writeFileSync(join(path, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   return manifest;
@@ -104,8 +104,8 @@ const assistantMessage = (content: string): ChatMessage => ({ role: 'assistant',
 
 /** Row for supervised fine-tuning. Earlier replies get weight 0, so that only the last reply is learned. */
 function openaiSftRow({ prompt, completion }: Imitation) {
-  const earlier = prompt.map((one) => (one.role === 'assistant' ? { ...one, weight: 0 } : one));
-  return { messages: [...earlier, assistantMessage(completion)] };
+  const earlierMessages = prompt.map((one) => (one.role === 'assistant' ? { ...one, weight: 0 } : one));
+  return { messages: [...earlierMessages, assistantMessage(completion)] };
 }
 
 function openaiDpoRow({ prompt, chosen, rejected }: Preference) {

@@ -8,7 +8,7 @@ import type { SourceRun } from './source-run.js';
 export const taskOf = ({ config: { environment, evaluation } }: SourceRun): string =>
   JSON.stringify([environment, evaluation.reward, evaluation.maxSteps]);
 
-const unusedReasons: Readonly<Record<RunRecipe, string>> = {
+const emptyRunReasons: Readonly<Record<RunRecipe, string>> = {
   improvement: 'no proposal beat the best return in its prompt',
   weighted: 'no prompt contains an earlier evaluation',
   preference: 'no two replies to a prompt differ in score',
@@ -24,20 +24,20 @@ export function explainEmptyRun(recipe: RunRecipe, { recorded, steps }: SourceRu
   const isUnknown = steps.every(({ best }) => best === undefined) && ![...calls].some(({ shown }) => shown);
   return isUnknown && (recipe === 'improvement' || recipe === 'weighted')
     ? "it was logged by an earlier version, which didn't record what its prompts showed; run it again"
-    : unusedReasons[recipe];
+    : emptyRunReasons[recipe];
 }
 
 /** Suggests how to get the usual number of examples, assuming that further runs yield as many as these did. */
-export function moreRunsHint(recipe: RunRecipe, runs: readonly SourceRun[], size: number): string {
+export function moreRunsHint(recipe: RunRecipe, runs: readonly SourceRun[], exampleCount: number): string {
   const count = runs.flatMap(({ steps }) => steps.flatMap((step) => step.proposals)).length;
   const otherTaskCount = new Set(runs.map(taskOf)).size - 1;
   const { family, name } = runs[0]!;
   const baselines = programsOf(family) === undefined ? ['hill-climb', 'cma-es', 'gp'] : ['random', 'genetic'];
-  const perSeed = Math.max(1, size / runs.length) * baselines.length * (otherTaskCount + 1);
+  const perSeed = Math.max(1, exampleCount / runs.length) * baselines.length * (otherTaskCount + 1);
   const firstSeed = largest(runs.map(({ manifest }) => manifest.seed)) + 1;
-  const lastSeed = firstSeed + Math.max(0, Math.ceil((tutorialSizes.least - size) / perSeed) - 1);
+  const lastSeed = firstSeed + Math.max(0, Math.ceil((tutorialSizes.least - exampleCount) / perSeed) - 1);
   return [
-    recipe === 'improvement' && count > size ? `--recipe weighted uses all ${count} proposals; ` : '',
+    recipe === 'improvement' && count > exampleCount ? `--recipe weighted uses all ${count} proposals; ` : '',
     `for more runs: policyloop sweep ${shellWord(`${name}/config.yaml`)} model.provider=${baselines.join(',')}`,
     ` seed=${firstSeed}..${lastSeed} --out buffers/more`,
     otherTaskCount > 0

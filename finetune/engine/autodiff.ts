@@ -3,7 +3,7 @@ import type { GraphBuilder, Precision, Value } from '../../src/models/local/grap
 import type { OnnxNode } from '../../src/models/local/graph/onnx-writer.js';
 import type { ParameterSource } from '../../src/models/local/graph/parameters.js';
 import { gradientRules } from './gradient-rules.js';
-import { inferShapes, sizesOf, unsupportedError } from './shapes.js';
+import { createSizeEmitter, inferShapes, unsupportedError } from './shapes.js';
 
 interface GradientHints {
   /** Values through which no gradient flows, such as the maximum that stabilizes a softmax. */
@@ -20,7 +20,7 @@ interface GradientHints {
  * @returns ∂loss/∂parameter in each parameter's shape; parameters that don't affect the loss are omitted
  * @throws Error for an operator, or a use of one, that training doesn't support
  */
-export function gradients(
+export function emitGradients(
   g: GraphBuilder,
   loss: Value,
   parameters: readonly Value[],
@@ -31,8 +31,8 @@ export function gradients(
   const shapes = inferShapes(graph);
   const active = activeValues(graph.nodes, parameters, constants);
   const dropped = new Set([...cheapValues].filter((value) => active.has(value)));
-  const recall = createRecompute(g, graph.nodes, dropped, active);
-  const sizes = sizesOf(g, graph.inputs, shapes);
+  const recall = createRecall(g, graph.nodes, dropped, active);
+  const emitSize = createSizeEmitter(g, graph.inputs, shapes);
   const lossShape = shapes.get(loss)!.map(() => 1);
   const totals = new Map<Value, Value>([[loss, g.floats(precision, [1], lossShape)]]);
   for (const node of graph.nodes.toReversed()) {
@@ -48,15 +48,15 @@ export function gradients(
       outputs,
       needsGradient,
       shape: (value) => shapes.get(value)!,
-      size: (value) => (dropped.has(value) ? sizes(value) : g.op('Shape', [value])),
-      recall: (value) => recall(value, outputs.find((one) => one !== undefined)!),
+      size: (value) => (dropped.has(value) ? emitSize(value) : g.op('Shape', [value])),
+      recall: (value) => recall(value, outputs.find((gradient) => gradient !== undefined)!),
       inverse: (indices) => inverses.get(indices),
     });
     node.inputs.forEach((name, index) => {
       const gradient = results[index];
       if (!needsGradient(index) || gradient === undefined) return;
-      const before = totals.get(name);
-      totals.set(name, before === undefined ? gradient : g.op('Add', [before, gradient]));
+      const previous = totals.get(name);
+      totals.set(name, previous === undefined ? gradient : g.op('Add', [previous, gradient]));
     });
   }
   return new Map(parameters.filter((name) => totals.has(name)).map((name) => [name, totals.get(name)!]));
@@ -109,33 +109,33 @@ export function droppedValues(nodes: readonly OnnxNode[], kept: ReadonlySet<Valu
  * @param active values that depend on a parameter
  * @returns a function of a value and a gradient; a dropped value is recomputed only once the gradient is available
  */
-function createRecompute(
+function createRecall(
   g: GraphBuilder,
   nodes: readonly OnnxNode[],
   dropped: ReadonlySet<Value>,
   active: ReadonlySet<Value>,
-): (value: Value, after: Value) => Value {
+): (value: Value, gradient: Value) => Value {
   const producers = new Map(nodes.flatMap((node) => node.outputs.map((name) => [name, node] as const)));
   const recomputed = new Map<Value, Value>();
   /** Makes a value depend on the gradient, so the runtime can't compute it early or merge it with the forward pass. */
-  const delay = (value: Value, after: Value): Value => {
-    const size = g.op('Slice', [g.op('Shape', [after]), g.integers([0]), g.integers([1])]);
+  const delay = (value: Value, gradient: Value): Value => {
+    const size = g.op('Slice', [g.op('Shape', [gradient]), g.integers([0]), g.integers([1])]);
     const zero = g.op('Mul', [size, g.integers([0])]);
     return g.op('Reshape', [value, g.op('Add', [g.op('Shape', [value]), zero])]);
   };
-  const recall = (value: Value, after: Value): Value => {
+  const recall = (value: Value, gradient: Value): Value => {
     const found = recomputed.get(value);
     if (found !== undefined) return found;
     const node = producers.get(value)!;
     const inputs = node.inputs.map((name) => {
-      if (dropped.has(name)) return recall(name, after);
+      if (dropped.has(name)) return recall(name, gradient);
       if (!producers.has(name) || !active.has(name)) return name;
-      const delayed = recomputed.get(name) ?? delay(name, after);
+      const delayed = recomputed.get(name) ?? delay(name, gradient);
       recomputed.set(name, delayed);
       return delayed;
     });
     for (const [index, name] of g.repeat(node, inputs).entries()) recomputed.set(node.outputs[index]!, name);
     return recomputed.get(value)!;
   };
-  return (value, after) => (dropped.has(value) ? recall(value, after) : value);
+  return (value, gradient) => (dropped.has(value) ? recall(value, gradient) : value);
 }

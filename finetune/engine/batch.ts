@@ -1,4 +1,4 @@
-import { commonPrefix } from '../../src/models/local/generation/prompt-caches.js';
+import { commonPrefixLength } from '../../src/models/local/generation/prompt-caches.js';
 import { largest } from '../../src/statistics/descriptive.js';
 
 export interface TokenSequence {
@@ -44,7 +44,7 @@ export function familyLength(family: Family<TokenSequence>): number {
 export function prefixLength([first, ...others]: Family<TokenSequence>): number {
   const { promptIds } = first!;
   return others.reduce(
-    (shared, other) => Math.min(shared, commonPrefix(promptIds, other.promptIds)),
+    (length, other) => Math.min(length, commonPrefixLength(promptIds, other.promptIds)),
     promptIds.length,
   );
 }
@@ -58,9 +58,9 @@ function inputLength({ completionIds, promptIds, trained }: TokenSequence): numb
 export function blockSizes(families: readonly Family<TokenSequence>[]) {
   const sharedLengths = families.map(prefixLength);
   return {
-    families: families.length,
+    familyCount: families.length,
     promptTokens: largest(sharedLengths) + 1,
-    replies: largest(families.map(({ length }) => length)),
+    replyCount: largest(families.map(({ length }) => length)),
     replyTokens:
       largest(families.flatMap((family, f) => family.map((one) => inputLength(one) - sharedLengths[f]!))) + 1,
   };
@@ -83,11 +83,11 @@ export function makeBatch<E extends TokenSequence>(
   inputsOf: GetInputs<E>,
 ): Batch {
   const tokens = families.reduce((sum, family) => sum + familyLength(family), 0) + 1;
-  const { promptTokens, replies: group, replyTokens } = blockSizes(families);
+  const { promptTokens, replyCount, replyTokens } = blockSizes(families);
   const tokenArray = () => new Int32Array(tokens);
   const [ids, positions, lengths, slots] = [tokenArray(), tokenArray(), tokenArray(), tokenArray()];
-  const prompts = new Block(families.length * promptTokens, tokens);
-  const replies = new Block(families.length * group * replyTokens, tokens);
+  const prompts = new AttentionBlock(families.length * promptTokens, tokens);
+  const replies = new AttentionBlock(families.length * replyCount * replyTokens, tokens);
   const selectedRows: number[] = [];
   const targets: number[] = [];
   const allowedIds: (readonly number[])[] = [];
@@ -100,7 +100,7 @@ export function makeBatch<E extends TokenSequence>(
     sequence: readonly number[],
     position: number,
     length: number,
-    block: Block,
+    block: AttentionBlock,
     slot: number,
   ) => {
     for (const [offset, id] of sequence.entries()) {
@@ -121,7 +121,7 @@ export function makeBatch<E extends TokenSequence>(
       const { completionIds, promptIds, trained } = example;
       const rowOffset = count - sharedTokens;
       const ownIds = [...promptIds, ...completionIds].slice(sharedTokens, inputLength(example));
-      appendTokens(ownIds, sharedTokens, exampleLength(example), replies, (f * group + i) * replyTokens);
+      appendTokens(ownIds, sharedTokens, exampleLength(example), replies, (f * replyCount + i) * replyTokens);
       const inputs = Object.entries(inputsOf(example));
       for (const [offset, id] of completionIds.entries()) {
         if (trained?.[offset] === false) continue;
@@ -142,14 +142,14 @@ export function makeBatch<E extends TokenSequence>(
   }
   const width = largest([1, ...allowedIds.map(({ length }) => length)]);
   const choices = new Int32Array(allowedIds.length * width).fill(-1);
-  for (const [row, some] of allowedIds.entries()) choices.set(some, row * width);
+  for (const [row, rowIds] of allowedIds.entries()) choices.set(rowIds, row * width);
   const integers = (values: ArrayLike<number>, shape = [values.length]): BatchInput => ({
     values: Int32Array.from(values),
     shape,
   });
   const floats = (values: number[]) => ({ values: Float64Array.from(values), shape: [values.length] });
   const promptInput = (values: Int32Array) => integers(values, [families.length, promptTokens]);
-  const replyInput = (values: Int32Array) => integers(values, [families.length, group, replyTokens]);
+  const replyInput = (values: Int32Array) => integers(values, [families.length, replyCount, replyTokens]);
   return {
     input_ids: integers(ids, [1, tokens]),
     positions: integers(positions, [1, tokens]),
@@ -171,7 +171,7 @@ export function makeBatch<E extends TokenSequence>(
 }
 
 /** Maps the slots of an attention block to tokens and back, for either the shared prompts or the remaining tokens. */
-class Block {
+class AttentionBlock {
   readonly tokens: Int32Array;
   readonly positions: Int32Array;
   readonly slots: Int32Array;
@@ -203,11 +203,11 @@ export function distribute<E extends TokenSequence>(
   families: readonly Family<E>[],
   values: ArrayLike<number>,
 ): readonly { readonly example: E; readonly values: Float64Array }[] {
-  let place = 0;
+  let index = 0;
   return families.flat().map((example) => ({
     example,
     values: Float64Array.from(example.completionIds, (_, offset) =>
-      example.trained?.[offset] === false ? 0 : values[place++]!,
+      example.trained?.[offset] === false ? 0 : values[index++]!,
     ),
   }));
 }

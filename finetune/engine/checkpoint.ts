@@ -46,8 +46,8 @@ export function initialState(parameters: readonly Parameter[]): TrainingState {
 }
 
 /** Keeps the parameters if their loss is lower than all earlier losses; with `ties`, also if it equals the lowest. */
-export function keepBest(state: TrainingState, loss: number, ties: boolean): boolean {
-  const isBest = state.best === undefined || loss < state.best.loss || (ties && loss === state.best.loss);
+export function keepBest(state: TrainingState, loss: number, keepTies: boolean): boolean {
+  const isBest = state.best === undefined || loss < state.best.loss || (keepTies && loss === state.best.loss);
   if (isBest)
     state.best = { step: state.step, loss, values: state.parameters.map(({ values }) => values.slice()) };
   return isBest;
@@ -63,9 +63,9 @@ export const bestParameters = ({ best, parameters }: TrainingState): readonly Pa
  * SHA-256 of descriptions, such as settings and examples, and of samples of the initial parameters. Only a run with the
  * same identity can resume from a checkpoint.
  */
-export function identityOf(described: Iterable<unknown>, parameters: readonly Parameter[] = []): string {
+export function identityOf(descriptions: Iterable<unknown>, parameters: readonly Parameter[] = []): string {
   const hash = createHash('sha256');
-  for (const item of described) hash.update(`${JSON.stringify(item)}\n`);
+  for (const item of descriptions) hash.update(`${JSON.stringify(item)}\n`);
   for (const { name, shape, values } of parameters) {
     hash.update(JSON.stringify([name, shape]));
     const { buffer, byteOffset, byteLength } = values;

@@ -60,7 +60,7 @@ export function writeAdapter(
   replaceFile(path.join(directory, 'adapter_config.json'), `${JSON.stringify(config, null, 2)}\n`);
 }
 
-export function storedModel(config: DecoderConfig, weights: StoredTensors): Parameter[] {
+export function readWeights(config: DecoderConfig, weights: StoredTensors): Parameter[] {
   return decoderTensors(config).map(({ name, shape }) => {
     const tensor = requireTensor(weights, name);
     return { name, shape, values: readRows(tensor) };
@@ -81,13 +81,13 @@ export function initializerRange(directory: string): number {
  * Matrices are normally distributed, biases 0 and norm scales 1. With L layers, output projections, which write to the
  * residual stream, are divided by √(2L), so that the stream doesn't grow with depth (Radford et al. 2019).
  */
-export function randomModel(config: DecoderConfig, deviation: number, seed: number): Parameter[] {
+export function drawWeights(config: DecoderConfig, deviation: number, seed: number): Parameter[] {
   const random = createGenerator(seed);
   const { attentionOutput, down } = config.modules;
-  const outputs = [attentionOutput, down, 'out_proj'].map((module) => `.${module}.weight`);
+  const outputEndings = [attentionOutput, down, 'out_proj'].map((module) => `.${module}.weight`);
   return decoderTensors(config).map(({ name, shape }) => {
     const values = new Float32Array(elementCount(shape));
-    const isOutput = outputs.some((ending) => name.endsWith(ending));
+    const isOutput = outputEndings.some((ending) => name.endsWith(ending));
     const spread = isOutput ? deviation / Math.sqrt(2 * config.layers.length) : deviation;
     if (shape.length === 2) for (let i = 0; i < values.length; i++) values[i] = random.normal(0, spread);
     else if (!name.endsWith('.bias')) values.fill(1 - config.norm.offset);

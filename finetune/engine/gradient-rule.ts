@@ -42,20 +42,20 @@ const maxWeights = 2 ** 24;
 
 /**
  * Sums the contributions of a frozen matrix's rows to a gradient, one part at a time.
- * @param part computes the contribution of `count` rows, which `cut` cuts out of a value along an axis
+ * @param emitPart computes the contribution of `count` rows, which `cut` cuts out of a value along an axis
  */
 export function sumOfParts(
   g: GraphBuilder,
   emit: AddConstant,
   [rows, columns]: readonly [number, number],
-  part: (count: number, cut: (value: Value, axis: number) => Value) => Value,
+  emitPart: (count: number, cut: (value: Value, axis: number) => Value) => Value,
 ): Value {
   const step = Math.max(1, Math.floor(maxWeights / columns));
   let sum: Value | undefined;
   for (let from = 0; from < rows; from += step) {
     const count = Math.min(step, rows - from);
     const range = [emit([from], 'int64'), emit([from + count], 'int64')];
-    const partSum = part(count, (value, axis) =>
+    const partSum = emitPart(count, (value, axis) =>
       count === rows ? value : g.op('Slice', [value, ...range, g.integers([axis])]),
     );
     sum = sum === undefined ? partSum : g.op('Add', [sum, partSum]);

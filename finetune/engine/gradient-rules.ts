@@ -3,7 +3,7 @@ import type { Value } from '../../src/models/local/graph/graph.js';
 import type { Rule, RuleContext } from './gradient-rule.js';
 import { int8ProductRule } from './int8-product.js';
 import { quantizedProductRule } from './quantized-base.js';
-import { axisOf, int8Product, intAttribute, intsAttribute, isOne } from './shapes.js';
+import { axisOf, int8ProductOp, intAttribute, intsAttribute, isUnit } from './shapes.js';
 
 export const gradientRules: Readonly<Record<string, Rule>> = {
   Identity: ({ outputs }) => [outputs[0]],
@@ -85,7 +85,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
     const lengths = sizes.some(({ symbols }) => symbols.length > 0)
       ? g.op('Concat', node.inputs.map(sizeOf), { axis: 0 })
       : g.integers(sizes.map(({ factor }) => factor));
-    return g.split('Split', [outputs[0]!, lengths], sizes.length, { axis });
+    return g.addNode('Split', [outputs[0]!, lengths], sizes.length, { axis });
   },
   /** Rows of a matrix. Gathers the gradients back by the inverse, if known; otherwise sums those of repeated rows. */
   Gather: (context) => {
@@ -98,7 +98,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
     if (inverseIndices !== undefined) return [g.op('Gather', [rows, inverseIndices], { axis: 0 })];
     const rowIndices = g.op('Reshape', [g.cast(indices, 'int64'), g.integers([-1, 1])]);
     // On the CPU, ScatterND adds duplicate rows from several threads in no fixed order.
-    if (g.shaders)
+    if (g.usesShaders)
       return [g.op('ScatterND', [zerosLike(context, table), rowIndices, rows], { reduction: 'add' })];
     const expandedIndices = g.op('Expand', [rowIndices, g.op('Shape', [rows])]);
     const zeros = zerosLike(context, table);
@@ -142,7 +142,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
     ];
   },
   MatMulNBits: quantizedProductRule,
-  [int8Product]: int8ProductRule,
+  [int8ProductOp]: int8ProductRule,
   /** Both inputs have the same batch dimensions. */
   MatMul: (context) => {
     const { g, node, outputs, needsGradient, shape, recall } = context;
@@ -185,8 +185,8 @@ function extremeRule(
 function reduceTo({ g, shape }: RuleContext, gradient: Value, from: Value, to: Value): Value {
   const extraAxes = shape(from).length - shape(to).length;
   const leadingAxes = Array.from({ length: extraAxes }, (_, axis) => axis);
-  const unitAxes = shape(to).flatMap((one, axis) =>
-    isOne(one) && !isOne(shape(from)[axis + extraAxes]!) ? [axis] : [],
+  const unitAxes = shape(to).flatMap((size, axis) =>
+    isUnit(size) && !isUnit(shape(from)[axis + extraAxes]!) ? [axis] : [],
   );
   let reduced = gradient;
   if (extraAxes > 0) reduced = g.op('ReduceSum', [reduced, g.integers(leadingAxes)], { keepdims: 0 });

@@ -6,7 +6,7 @@ import type { GraphBuilder, Value } from '../../src/models/local/graph/graph.js'
 import type { ParameterSource } from '../../src/models/local/graph/parameters.js';
 import type { StoredTensor } from '../../src/models/local/weights/safetensors.js';
 import { lateConstants, type Rule, sumOfParts } from './gradient-rule.js';
-import { int8Product, intAttribute } from './shapes.js';
+import { int8ProductOp, intAttribute } from './shapes.js';
 
 /** An int8 matrix [out, in] = scales·codes whose rows were rotated by `rotateRows`. */
 interface Int8Matrix {
@@ -31,7 +31,7 @@ export function int8Parameters(
       if (matrix === undefined) return base.linear(module, x, bias);
       const [codes, scales] = [g.stored(matrix.codes), g.stored(matrix.scales)];
       const attributes = { exactGradient: module === head ? 1 : 0 };
-      const product = g.composite(int8Product, [x, codes, scales], attributes, () => {
+      const product = g.composite(int8ProductOp, [x, codes, scales], attributes, () => {
         // If this were a constant, the runtime would transpose and copy the matrix when it loads the graph.
         const codeMatrix = g.op('Reshape', [codes, lateConstants(g, x)(matrix.codes.shape, 'int64')]);
         return quantizedProduct(
@@ -67,7 +67,7 @@ function quantizedProduct(g: GraphBuilder, x: Value, codes: Value, scales: Value
   const zeroPoints = g.op('Expand', [g.bytes([128]), g.op('Shape', [rowScales])]);
   const quantized = g.op('QuantizeLinear', [x, rowScales, zeroPoints], { axis: 0 });
   const inputs = [quantized, codes, g.floats('float32', [1], []), scales, g.bytes([128], [])];
-  const product = g.split('MatMulIntegerToFloat', inputs, 1, {}, 'com.microsoft')[0]!;
+  const product = g.addNode('MatMulIntegerToFloat', inputs, 1, {}, 'com.microsoft')[0]!;
   return g.op('Mul', [product, scale]);
 }
 

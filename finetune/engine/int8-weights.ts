@@ -5,7 +5,7 @@ import {
   type PackedWeights,
   readPackedRows,
 } from '../../src/models/local/graph/packed-weights.js';
-import { cachedFile } from '../../src/models/local/graph/weight-cache.js';
+import { ensureCachedFile } from '../../src/models/local/graph/weight-cache.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { quantizeRows } from '../../src/models/local/weights/quantization.js';
 import { readRows } from '../../src/models/local/weights/rows.js';
@@ -21,7 +21,7 @@ import { type TensorToWrite, tensorOf, writeSafetensors } from './safetensors-wr
 const formatVersion = 2;
 
 /** @param quantized weights to use instead of the model's, for matrices that are already quantized */
-export function int8Weights(
+export function loadInt8Weights(
   model: string,
   config: DecoderConfig,
   base: StoredTensors,
@@ -32,7 +32,7 @@ export function int8Weights(
   const sources = matrices.flatMap((tensor) => partsOf(packedMatrix(tensor)) ?? [tensor]);
   const bytes = matrices.reduce((sum, { shape }) => sum + shape[0]! * (shape[1]! + 4), 0);
   const encode = (tensor: StoredTensor) => encodeTensor(tensor, packedMatrix(tensor));
-  const file = cachedFile(model, 'int8-rows', formatVersion, sources, bytes, (path) =>
+  const file = ensureCachedFile(model, 'int8-rows', formatVersion, sources, bytes, (path) =>
     writeSafetensors(path, matrices.flatMap(encode)),
   );
   const tensorsByName = new Map(readSafetensors(file).tensors.map((tensor) => [tensor.name, tensor]));

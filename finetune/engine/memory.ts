@@ -17,11 +17,11 @@ export function sessionBytes(graph: Graph, config: DecoderConfig, step: Batch, v
   const { initializers, nodes } = graph.graph;
   const weightBytes = sum(initializers.map(({ data }) => (data.kind === 'external' ? data.length : 0)));
   const layerBytes = (values: number) => (1.15 * values) / config.layers.length;
-  const { kept, recomputed } = activationBytes(graph, step);
-  const trainingBytes = 2 * weightBytes + 8000 * nodes.length + kept + layerBytes(recomputed);
+  const { keptBytes, recomputedBytes } = activationBytes(graph, step);
+  const trainingBytes = 2 * weightBytes + 8000 * nodes.length + keptBytes + layerBytes(recomputedBytes);
   if (validation === undefined) return trainingBytes;
   const logitBytes = 4 * validation.targets!.values.length * config.vocabulary;
-  const evaluationBytes = weightBytes + layerBytes(activationBytes(graph, validation).recomputed);
+  const evaluationBytes = weightBytes + layerBytes(activationBytes(graph, validation).recomputedBytes);
   return trainingBytes + 2 * evaluationBytes + 4 * logitBytes;
 }
 
@@ -34,5 +34,5 @@ function activationBytes({ cheapValues, forward, graph }: Graph, batch: Batch) {
   const backwardNodes = graph.nodes.slice(graph.nodes.indexOf(forward.nodes.at(-1)!) + 1);
   const readValues = new Set(backwardNodes.flatMap(({ inputs, op }) => (op === 'Shape' ? [] : inputs)));
   const bytesIn = (set: ReadonlySet<Value>) => sum(values.filter((value) => set.has(value)).map(bytesOf));
-  return { kept: bytesIn(readValues), recomputed: bytesIn(cheapValues) };
+  return { keptBytes: bytesIn(readValues), recomputedBytes: bytesIn(cheapValues) };
 }

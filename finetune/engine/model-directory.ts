@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
-import { isIncomplete, writeAtomic } from '../../src/base/files/draft.js';
+import { isReplaceable, writeAtomic } from '../../src/base/files/draft.js';
 import { readJson } from '../../src/base/files/files.js';
 import { isGguf } from '../../src/models/local/weights/gguf.js';
 import { tensorOf, writeSafetensors } from './safetensors-writer.js';
@@ -13,12 +13,12 @@ import type { Parameter } from './training-session.js';
  */
 export async function makeModelDirectory<T>(
   directory: string,
-  write: (partial: string) => Promise<T> | T,
+  write: (draft: string) => Promise<T> | T,
 ): Promise<T> {
   // Replace the target of a symbolic link, not the link itself.
   const output = existsSync(directory) ? realpathSync(directory) : path.resolve(directory);
   const contents = existsSync(output) ? readdirSync(output) : [];
-  if (contents.length > 0 && !isIncomplete(output))
+  if (contents.length > 0 && !isReplaceable(output))
     throw new UserError({
       field: 'output',
       value: output,
@@ -27,9 +27,9 @@ export async function makeModelDirectory<T>(
         : 'this directory is not empty',
       hint: 'choose a new directory',
     });
-  return writeAtomic(output, async (partial): Promise<T> => {
-    mkdirSync(partial);
-    return write(partial);
+  return writeAtomic(output, async (draft): Promise<T> => {
+    mkdirSync(draft);
+    return write(draft);
   });
 }
 
@@ -54,7 +54,7 @@ export function modelFiles(model: string): string[] {
 }
 
 /** Changes the dtype in config.json to float32 if it specifies another dtype. */
-export function setFloat32(directory: string): void {
+export function setDtypeFloat32(directory: string): void {
   const file = path.join(directory, 'config.json');
   const config = readJson(file) as Record<string, unknown>;
   const dtypeKeys = ['dtype', 'torch_dtype'].filter((key) => key in config);
@@ -70,9 +70,9 @@ export async function writeModel(
   parameters: readonly Parameter[],
 ): Promise<void> {
   await makeModelDirectory(output, (directory) => {
-    for (const name of modelFiles(source).filter((one) => !/\.safetensors(\.index\.json)?$/.test(one)))
+    for (const name of modelFiles(source).filter((file) => !/\.safetensors(\.index\.json)?$/.test(file)))
       copyFileSync(path.join(source, name), path.join(directory, name));
-    setFloat32(directory);
+    setDtypeFloat32(directory);
     const tensors = parameters.map((parameter) => tensorOf(parameter, parameter.values));
     writeSafetensors(path.join(directory, 'model.safetensors'), tensors, { format: 'pt' });
   });

@@ -33,8 +33,8 @@ export interface TokenValues {
   /** A batch input with one number per target: [C]. The graph has only the inputs that the objective requests. */
   input(name: string): Value;
   /** Index of the example or family that each target belongs to: int64 [C], each less than C. */
-  groups(of: 'sequences' | 'families'): Value;
+  groups(kind: 'sequences' | 'families'): Value;
   parameter(name: string): Value;
   /** The same value with its gradient stopped. */
-  detached(value: Value): Value;
+  detach(value: Value): Value;
 }

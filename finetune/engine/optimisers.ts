@@ -102,7 +102,7 @@ export interface Muon {
 
 export async function openMuon(settings: MuonSettings, threads: number): Promise<Muon> {
   const options = { intraOpNumThreads: threads, logSeverityLevel: 3 } as const;
-  const open = (isTall: boolean) => ort.InferenceSession.create(orthogonalizer(isTall).model, options);
+  const open = (isTall: boolean) => ort.InferenceSession.create(buildOrthogonalizer(isTall).model, options);
   const [wideSession, tallSession] = [await open(false), await open(true)];
   const { momentum, weightDecay } = settings;
   return {
@@ -119,9 +119,9 @@ export async function openMuon(settings: MuonSettings, threads: number): Promise
       const session = rows > columns ? tallSession : wideSession;
       const { y } = await session.run({ x: new ort.Tensor('float32', direction, [rows, columns]) });
       const update = y!.data as Float32Array;
-      const size = learningRate * 0.2 * Math.sqrt(Math.max(rows, columns));
+      const updateScale = learningRate * 0.2 * Math.sqrt(Math.max(rows, columns));
       const decay = 1 - learningRate * weightDecay;
-      for (let i = 0; i < values.length; i++) values[i] = values[i]! * decay - size * update[i]!;
+      for (let i = 0; i < values.length; i++) values[i] = values[i]! * decay - updateScale * update[i]!;
     },
     async close() {
       await wideSession.release();
@@ -134,7 +134,7 @@ export async function openMuon(settings: MuonSettings, threads: number): Promise
 const [a, b, c] = [3.4445, -4.775, 2.0315];
 
 /** Maps x [R, C] to y with singular values near 1, using the smaller Gram matrix. */
-function orthogonalizer(isTall: boolean) {
+function buildOrthogonalizer(isTall: boolean) {
   const g = new GraphBuilder();
   const input = g.input('x', 'float32', ['R', 'C']);
   const scalar = (value: number) => g.floats('float32', [value], []);

@@ -42,7 +42,7 @@ function dequantize(
   scales: Value,
   { bits, block, count, padded }: BlockLayout,
 ): readonly Value[] {
-  if (g.shaders) return [gatherDequantized(g, emit, codes, scales, { bits, block, count, padded })];
+  if (g.usesShaders) return [gatherDequantized(g, emit, codes, scales, { bits, block, count, padded })];
   const codesPerByte = 8 / bits;
   const scale = g.op('Reshape', [scales, emit([-1], 'int64')]);
   const zeroPoints = g.op('Expand', [emit([2 ** (bits - 1)], 'uint8'), g.op('Shape', [scale])]);
@@ -68,7 +68,7 @@ function gatherDequantized(
   const rows = emit([...Array(count).keys()], 'int64');
   const bytes = g.op('Reshape', [codes, g.integers([count, (padded * bits) / 8])]);
   const attributes = { gather_axis: 0, quantize_axis: 1, block_size: block, bits };
-  return g.split('GatherBlockQuantized', [bytes, rows, scales], 1, attributes, 'com.microsoft')[0]!;
+  return g.addNode('GatherBlockQuantized', [bytes, rows, scales], 1, attributes, 'com.microsoft')[0]!;
 }
 
 /** Interleaves the columns of n matrices [N, padded/n], a₀ b₀ a₁ b₁ …, into [N, padded]. */

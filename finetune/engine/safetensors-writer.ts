@@ -29,10 +29,10 @@ export function* safetensorsParts(
   }
   // Pad the header so that the data starts at a multiple of 8 bytes, because readers memory-map the file.
   const json = Buffer.from(JSON.stringify(header));
-  const padded = Buffer.concat([json, Buffer.alloc((8 - (json.length % 8)) % 8, ' ')]);
+  const paddedJson = Buffer.concat([json, Buffer.alloc((8 - (json.length % 8)) % 8, ' ')]);
   const length = Buffer.alloc(8);
-  length.writeBigUInt64LE(BigInt(padded.length));
-  yield Buffer.concat([length, padded]);
+  length.writeBigUInt64LE(BigInt(paddedJson.length));
+  yield Buffer.concat([length, paddedJson]);
   for (const { chunks } of tensors) yield* chunks();
 }
 

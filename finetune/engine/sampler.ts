@@ -6,7 +6,7 @@ import { type AnswerGrammar, type ChatMessage, plainSampling } from '../../src/m
 import type { Constraint } from '../../src/models/local/constraint/constraint.js';
 import { ort } from '../../src/models/local/engine/onnx-runtime.js';
 import { openSession } from '../../src/models/local/engine/runtime.js';
-import { constraintCache, opensThinking } from '../../src/models/local/generation/engine.js';
+import { createConstraintCache, opensThinking } from '../../src/models/local/generation/engine.js';
 import { TextGenerator } from '../../src/models/local/generation/generation.js';
 import { buildInferenceGraph } from '../../src/models/local/graph/decoder.js';
 import type { GraphBuilder } from '../../src/models/local/graph/graph.js';
@@ -66,11 +66,11 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
   const session = await guardMemory('loading the sampler', open);
   const generator = new TextGenerator(session, config, tokenizer.bytes, maxPrompts);
   const names = new Set(trainedParameters(config, trainable).map(({ name }) => name));
-  const constraints = constraintCache(tokenizer, config, eosTokens);
-  const encode = cachedEncoder(tokenizer);
+  const constraints = createConstraintCache(tokenizer, config, eosTokens);
+  const encode = createEncoder(tokenizer);
   let inputs: Readonly<Record<string, ort.Tensor>> = {};
   const sample = async (batch: readonly Query[], aborted = () => false): Promise<readonly SampledReply[]> => {
-    const groups = [...groupBy(batch, ({ ids, form }) => `${form} ${ids.join()}`).values()];
+    const groups = [...groupBy(batch, ({ ids, constraintKey }) => `${constraintKey} ${ids.join()}`).values()];
     const requests = groups.map((members) => {
       const { constraint, ids: prompt } = members[0]!;
       const maxTokens = maxReplyTokens(prompt, settings);
@@ -110,25 +110,25 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
           isComplete: reply.finishReason === 'stop',
         });
     }
-    return batch.map((one) => replies.get(one)!);
+    return batch.map((query) => replies.get(query)!);
   };
   return {
     refresh(parameters) {
-      generator.forget();
+      generator.clearCache();
       const tensorOf = ({ shape, values }: Parameter) =>
         new ort.Tensor('float32', values as Float32Array, [...shape]);
       const trained = parameters.filter(({ name }) => names.has(name));
-      inputs = Object.fromEntries(trained.map((one) => [one.name, tensorOf(one)]));
+      inputs = Object.fromEntries(trained.map((parameter) => [parameter.name, tensorOf(parameter)]));
     },
     reply: (conversations) =>
       sample(
-        conversations.map((one) => {
-          const texts = constrained ? one.choices?.map(({ text }) => text) : undefined;
+        conversations.map((conversation) => {
+          const texts = constrained ? conversation.choices?.map(({ text }) => text) : undefined;
           return {
-            ids: promptIdsOf(tokenizer, encode, one),
-            seed: one.seed,
-            form: texts?.join('\n') ?? '',
-            constraint: texts && constraints.among(texts),
+            ids: promptIdsOf(tokenizer, encode, conversation),
+            seed: conversation.seed,
+            constraintKey: texts?.join('\n') ?? '',
+            constraint: texts && constraints.forChoices(texts),
           };
         }),
       ),
@@ -137,8 +137,8 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
         prompts.map(({ messages, grammar, seed }) => ({
           ids: encode(messages),
           seed,
-          form: JSON.stringify(grammar) ?? '',
-          constraint: grammar && constraints.of(grammar, opensThinking(tokenizer, messages)),
+          constraintKey: JSON.stringify(grammar) ?? '',
+          constraint: grammar && constraints.forGrammar(grammar, opensThinking(tokenizer, messages)),
         })),
         aborted,
       ),
@@ -150,7 +150,7 @@ interface Query {
   readonly ids: readonly number[];
   readonly seed: number;
   /** Identifies the constraint on the reply. Equal prompts with the same constraint are sampled together. */
-  readonly form: string;
+  readonly constraintKey: string;
   readonly constraint?: Constraint | undefined;
 }
 
@@ -159,7 +159,7 @@ type Encode = (messages: readonly ChatMessage[]) => readonly number[];
 /** Number of prompts whose tokens are cached; small environments repeat their prompts. */
 const maxCachedPrompts = 1024;
 
-function cachedEncoder(tokenizer: ChatTokenizer): Encode {
+function createEncoder(tokenizer: ChatTokenizer): Encode {
   const cache = new Map<string, readonly number[]>();
   return (messages) => {
     const key = JSON.stringify(messages);
@@ -181,8 +181,8 @@ function promptIdsOf(
   if (lastReply === undefined || !conversation.isComplete) return encode(messages);
   const nextIds = tokenizer.encodeNext(messages);
   // The template writes an end-of-sequence token even after a truncated reply, which has none.
-  const isWritten = lastReply.isComplete && nextIds[0] === lastReply.ids.at(-1);
-  return [...lastReply.promptIds, ...lastReply.ids, ...(isWritten ? nextIds.slice(1) : nextIds)];
+  const repeatsEnd = lastReply.isComplete && nextIds[0] === lastReply.ids.at(-1);
+  return [...lastReply.promptIds, ...lastReply.ids, ...(repeatsEnd ? nextIds.slice(1) : nextIds)];
 }
 
 const shorterPromptHint =

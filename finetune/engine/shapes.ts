@@ -9,7 +9,7 @@ import type {
 } from '../../src/models/local/graph/onnx-writer.js';
 
 /** A composite operator that multiplies by int8 weights. Inputs: x [N, in], codes int8 [out, in], scales [out]. */
-export const int8Product = 'Int8Product';
+export const int8ProductOp = 'Int8Product';
 
 /** An integer times symbols, e.g. 2·B·S. */
 interface Dimension {
@@ -23,7 +23,7 @@ export type Shape = readonly Dimension[];
 /** For each input of a node: its elements if it is a vector of sizes, else undefined. */
 type Vectors = readonly (Shape | undefined)[];
 
-export function isOne(dimension: Dimension): boolean {
+export function isUnit(dimension: Dimension): boolean {
   return dimension.factor === 1 && dimension.symbols.length === 0;
 }
 
@@ -32,18 +32,18 @@ export function inferShapes(graph: OnnxGraph): ReadonlyMap<Value, Shape> {
   const shapes = new Map<Value, Shape>();
   /** Elements of the int64 vectors from which shapes are computed. */
   const contents = new Map<Value, Shape>();
-  for (const input of graph.inputs) shapes.set(input.name, input.shape.map(dimension));
+  for (const input of graph.inputs) shapes.set(input.name, input.shape.map(toDimension));
   for (const initializer of graph.initializers) {
-    shapes.set(initializer.name, initializer.shape.map(dimension));
+    shapes.set(initializer.name, initializer.shape.map(toDimension));
     const numbers = integersOf(initializer);
-    if (numbers !== undefined) contents.set(initializer.name, numbers.map(dimension));
+    if (numbers !== undefined) contents.set(initializer.name, numbers.map(toDimension));
   }
   for (const node of graph.nodes) {
     const inputs = node.inputs.map((name) => shapes.get(name) ?? []);
     const vectors = node.inputs.map((name) => contents.get(name));
     const vector = vectorOf(node, inputs, vectors);
     if (vector !== undefined) contents.set(node.outputs[0]!, vector);
-    const result = vector === undefined ? shapeOf(node, inputs, vectors) : [dimension(vector.length)];
+    const result = vector === undefined ? shapeOf(node, inputs, vectors) : [toDimension(vector.length)];
     const parts = node.op === 'Split' ? vectors[1] : undefined;
     node.outputs.forEach((output, index) => {
       const size = parts?.[index];
@@ -53,7 +53,7 @@ export function inferShapes(graph: OnnxGraph): ReadonlyMap<Value, Shape> {
   return shapes;
 }
 
-function dimension(size: number | string): Dimension {
+function toDimension(size: number | string): Dimension {
   return typeof size === 'number' ? { factor: size, symbols: [] } : { factor: 1, symbols: [size] };
 }
 
@@ -68,7 +68,7 @@ function vectorOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): S
   if (node.op === 'Shape') return inputs[0];
   if (vectors.includes(undefined)) return undefined;
   if (node.op === 'Concat') return vectors.flatMap((vector) => vector!);
-  if (node.op === 'Mul') return vectors[0]!.map((one, i) => product([one, vectors[1]![i]!]));
+  if (node.op === 'Mul') return vectors[0]!.map((size, i) => product([size, vectors[1]![i]!]));
   if (node.op === 'Slice') return vectors[0]!.slice(vectors[1]![0]!.factor, vectors[2]![0]!.factor);
   return undefined;
 }
@@ -91,10 +91,10 @@ function shapeOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): Sh
       return second;
     case 'Gemm':
       return [first[intAttribute(node, 'transA', 0)]!, second[1 - intAttribute(node, 'transB', 0)]!];
-    case int8Product:
+    case int8ProductOp:
       return [first[0]!, second[0]!];
     case 'MatMulNBits':
-      return [first[0]!, dimension(intAttribute(node, 'N', 0))];
+      return [first[0]!, toDimension(intAttribute(node, 'N', 0))];
     case 'MatMul':
       return [...broadcast(first.slice(0, -2), second.slice(0, -2)), first.at(-2)!, second.at(-1)!];
     case 'Transpose':
@@ -107,7 +107,7 @@ function shapeOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): Sh
       return unsqueeze(first, factors(vectors[1]!));
     case 'Slice':
       // Only vectors are sliced, between known positions.
-      return [dimension(vectors[2]![0]!.factor - vectors[1]![0]!.factor)];
+      return [toDimension(vectors[2]![0]!.factor - vectors[1]![0]!.factor)];
     case 'Split':
       // If sizes are given explicitly, the caller applies them.
       if (node.inputs.length > 1) return first;
@@ -116,7 +116,7 @@ function shapeOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): Sh
         symbols,
       }));
     case 'Concat':
-      return mapAxis(first, axisOf(node, first), (one) => concat(node, inputs, one));
+      return mapAxis(first, axisOf(node, first), (size) => concat(node, inputs, size));
     case 'ReduceMean':
     case 'ReduceMax':
       return reduce(node, first, intsAttribute(node, 'axes'));
@@ -132,28 +132,28 @@ const factors = (vector: Shape): readonly number[] => vector.map(({ factor }) =>
 /** @param axes axes of the result; negative axes count from its end */
 function unsqueeze(from: Shape, axes: readonly number[]): Shape {
   const rank = from.length + axes.length;
-  const added = new Set(axes.map((axis) => (axis < 0 ? axis + rank : axis)));
-  const kept = [...from];
-  return Array.from({ length: rank }, (_, axis) => (added.has(axis) ? dimension(1) : kept.shift()!));
+  const addedAxes = new Set(axes.map((axis) => (axis < 0 ? axis + rank : axis)));
+  const rest = [...from];
+  return Array.from({ length: rank }, (_, axis) => (addedAxes.has(axis) ? toDimension(1) : rest.shift()!));
 }
 
 function broadcast(a: Shape, b: Shape): Shape {
   const rank = Math.max(a.length, b.length);
   return Array.from({ length: rank }, (_, i) => {
-    const x = a[i - rank + a.length] ?? dimension(1);
-    const y = b[i - rank + b.length] ?? dimension(1);
-    return isOne(x) ? y : x;
+    const x = a[i - rank + a.length] ?? toDimension(1);
+    const y = b[i - rank + b.length] ?? toDimension(1);
+    return isUnit(x) ? y : x;
   });
 }
 
 function reshape(from: Shape, to: Shape): Shape {
-  const known = product(to.filter(({ factor }) => factor !== -1));
-  return to.map((one) => (one.factor === -1 ? quotient(product(from), known) : one));
+  const knownProduct = product(to.filter(({ factor }) => factor !== -1));
+  return to.map((size) => (size.factor === -1 ? quotient(product(from), knownProduct) : size));
 }
 
 function product(shape: Shape): Dimension {
   return {
-    factor: shape.reduce((sum, { factor }) => sum * factor, 1),
+    factor: shape.reduce((result, { factor }) => result * factor, 1),
     symbols: shape.flatMap(({ symbols }) => symbols).sort(),
   };
 }
@@ -164,23 +164,23 @@ function quotient(whole: Dimension, part: Dimension): Dimension {
   return { factor: whole.factor / part.factor, symbols };
 }
 
-function concat(node: OnnxNode, inputs: readonly Shape[], like: Dimension): Dimension {
+function concat(node: OnnxNode, inputs: readonly Shape[], reference: Dimension): Dimension {
   const axis = axisOf(node, inputs[0]!);
   const parts = inputs.map((shape) => shape[axis]!);
-  if (parts.some(({ symbols }) => symbols.join() !== like.symbols.join()))
+  if (parts.some(({ symbols }) => symbols.join() !== reference.symbols.join()))
     return { factor: 1, symbols: [`(${parts.map(dimensionText).join(' + ')})`] };
-  return { factor: parts.reduce((sum, { factor }) => sum + factor, 0), symbols: like.symbols };
+  return { factor: parts.reduce((sum, { factor }) => sum + factor, 0), symbols: reference.symbols };
 }
 
 function reduce(node: OnnxNode, from: Shape, axes: readonly number[]): Shape {
   const reducedAxes = new Set(axes.map((axis) => (axis < 0 ? axis + from.length : axis)));
   return intAttribute(node, 'keepdims', 1) === 1
-    ? from.map((one, axis) => (reducedAxes.has(axis) ? dimension(1) : one))
+    ? from.map((size, axis) => (reducedAxes.has(axis) ? toDimension(1) : size))
     : from.filter((_, axis) => !reducedAxes.has(axis));
 }
 
 function mapAxis(shape: Shape, axis: number, change: (dimension: Dimension) => Dimension): Shape {
-  return shape.map((one, place) => (place === axis ? change(one) : one));
+  return shape.map((size, index) => (index === axis ? change(size) : size));
 }
 
 export function axisOf(node: OnnxNode, shape: Shape): number {
@@ -201,12 +201,12 @@ function dimensionText({ factor, symbols }: Dimension): string {
   return [factor, ...symbols].join('·');
 }
 
-export function unsupportedError(node: OnnxNode, what: string): Error {
-  return new Error(`operator ${node.op} (${node.outputs.join(', ')}) isn't supported in training: ${what}`);
+export function unsupportedError(node: OnnxNode, reason: string): Error {
+  return new Error(`operator ${node.op} (${node.outputs.join(', ')}) isn't supported in training: ${reason}`);
 }
 
 /** Shapes as int64 vectors, computed from the graph's inputs alone so that no value is kept just for its shape. */
-export function sizesOf(
+export function createSizeEmitter(
   g: GraphBuilder,
   inputs: readonly OnnxValue[],
   shapes: ReadonlyMap<Value, Shape>,

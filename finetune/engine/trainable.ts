@@ -61,7 +61,7 @@ export function trainedParameters(config: DecoderConfig, trainable: TrainableSpe
   if (trainable.kind === 'all') return decoderTensors(config);
   const { rank, modules } = trainable.lora;
   return decoderTensors(config).flatMap(({ name, shape }) => {
-    const module = modules.find((one) => name.endsWith(`.${one}.weight`));
+    const module = modules.find((moduleName) => name.endsWith(`.${moduleName}.weight`));
     if (module === undefined) return [];
     const path = name.slice(0, -'.weight'.length);
     const [out, inputs] = shape as [number, number];
@@ -73,7 +73,7 @@ export function trainedParameters(config: DecoderConfig, trainable: TrainableSpe
 }
 
 /** Translates Llama's module names to the model's own, where several may be fused into one. */
-export function modulesOf({ modules }: DecoderConfig, names: readonly string[]): readonly string[] {
+export function translateModules({ modules }: DecoderConfig, names: readonly string[]): readonly string[] {
   const { attention, feedForward } = modules;
   const aliases: Readonly<Record<string, string>> = {
     q_proj: attention[0],
@@ -88,7 +88,7 @@ export function modulesOf({ modules }: DecoderConfig, names: readonly string[]):
 }
 
 /** Graph inputs that hold the random numbers for dropout masks; present only if dropout is on. */
-export const dropoutInputs = { rows: 'dropout_rows', columns: 'dropout_columns' } as const;
+export const dropoutInputNames = { rows: 'dropout_rows', columns: 'dropout_columns' } as const;
 
 /** A prime less than 2³¹, so that products of two residues fit into int64. */
 export const dropoutModulus = 2 ** 31 - 1;
@@ -147,8 +147,8 @@ function emitDropout(
   precision: Precision,
 ): (module: string, x: Value) => Value {
   const widths = new Map(parameters.map(({ name, shape }) => [name, shape[1]!]));
-  const rows = g.input(dropoutInputs.rows, 'int64', ['N']);
-  const columns = g.input(dropoutInputs.columns, 'int64', [largest([...widths.values()])]);
+  const rows = g.input(dropoutInputNames.rows, 'int64', ['N']);
+  const columns = g.input(dropoutInputNames.columns, 'int64', [largest([...widths.values()])]);
   const column = g.op('Reshape', [rows, g.integers([-1, 1])]);
   const modulus = g.integers([dropoutModulus], []);
   const bound = g.integers([Math.floor((1 - rate) * dropoutModulus)], []);

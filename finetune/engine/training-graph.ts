@@ -4,7 +4,7 @@ import { buildDecoder, headInput, headLogits } from '../../src/models/local/grap
 import { GraphBuilder, type Precision, type Value } from '../../src/models/local/graph/graph.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { longRopeStart } from '../../src/models/local/weights/rope.js';
-import { droppedValues, gradients, recordingSource } from './autodiff.js';
+import { droppedValues, emitGradients, recordingSource } from './autodiff.js';
 import type { Objective, TokenValues } from './objective.js';
 import { type ParameterShape, type TrainableSpec, trainedParameters, trainedSource } from './trainable.js';
 
@@ -19,7 +19,7 @@ export interface TrainingGraphSettings {
   readonly device?: string;
 }
 
-export function allParameters({
+export function allTrainedParameters({
   config,
   trainable,
   objective,
@@ -56,7 +56,9 @@ export function buildTrainingGraph(settings: TrainingGraphSettings) {
   const decoder = buildDecoder(build, { ids, positions, blocks, cache, ...lengthInput(g, config) });
   for (const value of decoder.stream) keptValues.add(value);
   // Recompute values only on the CPU; a GPU keeps them all in its own memory.
-  const cheapValues = g.shaders ? new Set<Value>() : droppedValues(g.describe('layers').nodes, keptValues);
+  const cheapValues = g.usesShaders
+    ? new Set<Value>()
+    : droppedValues(g.describe('layers').nodes, keptValues);
   const hidden = headInput(build, decoder.hidden, selectedRows);
   const logits = applyTemperature(g, headLogits(build, hidden), objective, precision);
   const maskedLogits = objective.constrained ? maskDisallowed(g, logits, precision) : logits;
@@ -66,9 +68,9 @@ export function buildTrainingGraph(settings: TrainingGraphSettings) {
   const { loss, outputs = {} } = objective.build(values);
   const forward = g.outline('forward');
   if (purpose === 'train') {
-    const trained = allParameters(settings);
+    const trained = allTrainedParameters(settings);
     const names = trained.map(({ name }) => name);
-    const results = gradients(g, loss, names, precision, { constants, cheapValues, inverses });
+    const results = emitGradients(g, loss, names, precision, { constants, cheapValues, inverses });
     for (const { name, shape } of trained) g.output(`grad.${name}`, results.get(name)!, precision, shape);
   }
   g.output('loss', loss, precision, []);
@@ -90,11 +92,11 @@ function emitBlockInputs(g: GraphBuilder): { blocks: TokenBlocks; inverses: Read
     promptPositions: input('prompt_positions', ['F', 'P']),
     replyPositions: input('reply_positions', ['F', 'G', 'A']),
   };
-  const flatPlaces = [prompts, replies].map((places) => g.op('Reshape', [places, g.integers([-1])]));
+  const flatIndices = [prompts, replies].map((indices) => g.op('Reshape', [indices, g.integers([-1])]));
   const inverses = new Map([
     [prompts, input('prompt_slots', ['N'])],
     [replies, input('reply_slots', ['N'])],
-    [slots, g.op('Concat', flatPlaces, { axis: 0 })],
+    [slots, g.op('Concat', flatIndices, { axis: 0 })],
   ]);
   return { blocks, inverses };
 }
@@ -143,9 +145,9 @@ function tokenValues(
     precision,
     ...values,
     input: (name) => input(name, precision),
-    groups: (of) => g.cast(input(of, 'int32'), 'int64'),
+    groups: (kind) => g.cast(input(kind, 'int32'), 'int64'),
     parameter: (name) => name,
-    detached(value) {
+    detach(value) {
       const constant = g.op('Identity', [value]);
       constants.push(constant);
       return constant;
@@ -164,9 +166,9 @@ function logProbabilities(
   const powers = g.op('Exp', [shifted]);
   const sum = g.op('ReduceSum', [powers, g.integers([-1])], { keepdims: 1 });
   const column = g.op('Reshape', [g.cast(targets, 'int64'), g.integers([-1, 1])]);
-  const chosen = g.op('GatherElements', [shifted, column], { axis: 1 });
+  const targetLogits = g.op('GatherElements', [shifted, column], { axis: 1 });
   const logarithm = g.op('Log', [sum]);
-  const logp = g.op('Reshape', [g.op('Sub', [chosen, logarithm]), g.integers([-1])]);
+  const logp = g.op('Reshape', [g.op('Sub', [targetLogits, logarithm]), g.integers([-1])]);
   /** log Σ eˣ − Σ x·eˣ / Σ eˣ */
   const entropy = () => {
     const productSum = g.op('ReduceSum', [g.op('Mul', [shifted, powers]), g.integers([-1])], { keepdims: 1 });

@@ -4,7 +4,7 @@ import { createGenerator } from '../../src/base/random/generator.js';
 import { ort } from '../../src/models/local/engine/onnx-runtime.js';
 import { type BuiltGraph, GraphBuilder, type Precision } from '../../src/models/local/graph/graph.js';
 import type { Batch } from './batch.js';
-import { dropoutInputs, dropoutModulus, type ParameterShape } from './trainable.js';
+import { dropoutInputNames, dropoutModulus, type ParameterShape } from './trainable.js';
 
 export type FloatArray = Float32Array | Float64Array;
 
@@ -45,7 +45,7 @@ export async function openTrainingSession(
   { model, folder, graph }: BuiltGraph,
   settings: SessionSettings,
 ): Promise<TrainingSession> {
-  if (graph.nodes.some(({ op }) => op === 'MatMulIntegerToFloat')) await requireInt8(settings.device);
+  if (graph.nodes.some(({ op }) => op === 'MatMulIntegerToFloat')) await requireExactInt8(settings.device);
   const options: ort.InferenceSession.SessionOptions = {
     executionProviders: [settings.device],
     intraOpNumThreads: settings.threads,
@@ -66,7 +66,7 @@ export async function openTrainingSession(
   const extraOutputs = graph.outputs
     .map(({ name }) => name)
     .filter((name) => name !== 'loss' && name !== 'logp' && !name.startsWith('grad.'));
-  const columns = graph.inputs.find(({ name }) => name === dropoutInputs.columns)?.shape[0];
+  const columns = graph.inputs.find(({ name }) => name === dropoutInputNames.columns)?.shape[0];
   return {
     async run(parameters, batch, seed) {
       const tokens = batch.input_ids!.values.length;
@@ -74,7 +74,7 @@ export async function openTrainingSession(
         typeof columns === 'number' ? dropoutFeeds(tokens, columns, seed) : {};
       for (const { name } of graph.inputs) {
         const input = batch[name];
-        if (input !== undefined) feeds[name] = tensorOf(input, precision);
+        if (input !== undefined) feeds[name] = ortTensor(input, precision);
       }
       for (const { name, shape, values } of parameters)
         feeds[name] = new ort.Tensor(precision, values, [...shape]);
@@ -114,7 +114,7 @@ export async function guardMemory<T>(activity: string, work: () => T | Promise<T
   }
 }
 
-function tensorOf({ values, shape }: Batch[string], precision: Precision): ort.Tensor {
+function ortTensor({ values, shape }: Batch[string], precision: Precision): ort.Tensor {
   if (values instanceof Int32Array) return new ort.Tensor('int32', values, shape);
   const numbers = precision === 'float32' ? Float32Array.from(values) : values;
   return new ort.Tensor(precision, numbers, shape);
@@ -125,8 +125,8 @@ function dropoutFeeds(tokens: number, columns: number, seed: number): Record<str
   const draws = (count: number) =>
     BigInt64Array.from({ length: count }, () => BigInt(random.integers(1, dropoutModulus)));
   return {
-    [dropoutInputs.rows]: new ort.Tensor('int64', draws(tokens), [tokens]),
-    [dropoutInputs.columns]: new ort.Tensor('int64', draws(columns), [columns]),
+    [dropoutInputNames.rows]: new ort.Tensor('int64', draws(tokens), [tokens]),
+    [dropoutInputNames.columns]: new ort.Tensor('int64', draws(columns), [columns]),
   };
 }
 
@@ -155,10 +155,10 @@ export function addGradients(sum: Gradients | undefined, part: Gradients): Gradi
  * Checks that int8 products are exact. CPUs without VNNI instructions add two products in 16 bits, which can overflow.
  * @throws UserError if the products aren't exact, or the device isn't the CPU
  */
-export async function requireInt8(device: string): Promise<void> {
-  const reject = (message: string, field: string, value: string) =>
+export async function requireExactInt8(device: string): Promise<void> {
+  const int8Error = (message: string, field: string, value: string) =>
     new UserError({ field, value, message, hint: 'set method.compute to float32' });
-  if (device !== 'cpu') throw reject('int8 products run only on the CPU', 'device', device);
+  if (device !== 'cpu') throw int8Error('int8 products run only on the CPU', 'device', device);
   const width = 64;
   const g = new GraphBuilder();
   const a = g.input('a', 'uint8', [1, width]);
@@ -171,5 +171,5 @@ export async function requireInt8(device: string): Promise<void> {
   });
   await session.release();
   if (y!.data[0] !== 255 * 127 * width)
-    throw reject("this CPU can't multiply 8-bit numbers exactly", 'method.compute', 'int8');
+    throw int8Error("this CPU can't multiply 8-bit numbers exactly", 'method.compute', 'int8');
 }

@@ -54,18 +54,18 @@ export function openArms(
 ): readonly Arm[] {
   const baseArm = base === undefined ? undefined : openArm('base', base, undefined, cwd);
   const tunedArm = openArm('tuned', tuned, baseArm, cwd);
-  const firstArm = baseArm ?? openArm('base', requireBase(tunedArm), undefined, cwd);
-  if (firstArm.hash !== null && firstArm.hash === tunedArm.hash) {
+  const resolvedBase = baseArm ?? openArm('base', requireBase(tunedArm), undefined, cwd);
+  if (resolvedBase.hash !== null && resolvedBase.hash === tunedArm.hash) {
     throw new UserError({ field: '--tuned', message: 'has the same weights as the base', value: tuned });
   }
   // Both models get the chat template variables that the tuned model was trained with.
   const { paths } = tunedArm;
   const template = paths === undefined ? {} : templateVariables(paths.adapter ?? paths.model);
   const variables = Object.keys(template).length === 0 ? [] : [`model.template=${JSON.stringify(template)}`];
-  const models = [firstArm, tunedArm].map((arm) =>
+  const modelArms = [resolvedBase, tunedArm].map((arm) =>
     arm.paths === undefined ? arm : { ...arm, overrides: [...arm.overrides, ...variables] },
   );
-  return [...models, ...baselineArms(baselines)];
+  return [...modelArms, ...baselineArms(baselines)];
 }
 
 export function trainingEnvironments(tuned: Arm, stated: readonly string[] | undefined): TrainedEnvironments {
@@ -80,7 +80,7 @@ export function trainingEnvironments(tuned: Arm, stated: readonly string[] | und
 }
 
 function baselineArms(specs: readonly string[]): readonly Arm[] {
-  const arms = [...new Set(specs)].map((spec) => armOf('--baseline', spec));
+  const arms = [...new Set(specs)].map((spec) => parseBaseline('--baseline', spec));
   const duplicate = arms.find(({ name }, i) => arms.findIndex((other) => other.name === name) !== i);
   if (duplicate === undefined) return arms;
   throw new UserError({
@@ -92,7 +92,7 @@ function baselineArms(specs: readonly string[]): readonly Arm[] {
 }
 
 /** Parses a baseline, which can have settings that override its defaults: `cma-es:sigma=2:population=8`. */
-function armOf(field: string, spec: string): Arm {
+function parseBaseline(field: string, spec: string): Arm {
   const [name, ...settings] = spec.split(':');
   const arm = baselineArm(requireBaseline(field, name!));
   return {
@@ -115,8 +115,8 @@ function openArm(name: 'base' | 'tuned', spec: string, base: Arm | undefined, cw
       hash: null,
     };
   }
-  if (isBaselineName(spec.split(':', 1)[0]!)) return { ...armOf(`--${name}`, spec), name };
-  const directory = weightsIn(modelDirectory(spec, cwd, `--${name}`), `--${name}`);
+  if (isBaselineName(spec.split(':', 1)[0]!)) return { ...parseBaseline(`--${name}`, spec), name };
+  const directory = findWeights(modelDirectory(spec, cwd, `--${name}`), `--${name}`);
   const paths = isAdapter(directory)
     ? { model: modelOfAdapter(directory, base, cwd), adapter: directory }
     : { model: directory };
@@ -146,9 +146,9 @@ function labelOf({ model, adapter }: LocalWeights): string {
 }
 
 /** Finds the weights: in the directory itself, or in the `adapter` or `model` directory of a training run. */
-function weightsIn(directory: string, field: string): string {
-  const holds = (path: string) => isAdapter(path) || holdsModel(path);
-  const found = [directory, join(directory, 'adapter'), join(directory, 'model')].find(holds);
+function findWeights(directory: string, field: string): string {
+  const holdsWeights = (path: string) => isAdapter(path) || holdsModel(path);
+  const found = [directory, join(directory, 'adapter'), join(directory, 'model')].find(holdsWeights);
   if (found !== undefined) return found;
   throw new UserError({
     field,

@@ -1,5 +1,5 @@
 /** Measures whether training helped: compares runs of the base model, the tuned model and baselines in pairs. */
-import { version } from '../../src/base/package.js';
+import { packageVersion } from '../../src/base/package.js';
 import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
 import { type Interval, realLine } from '../../src/statistics/bootstrap.js';
 import { largest, mean } from '../../src/statistics/descriptive.js';
@@ -22,7 +22,7 @@ const unitInterval: Interval = [0, 1];
 /** A failed run gets the lowest confirmed return of its experiment. */
 type ArmFigures = Readonly<Record<Metric, number | null>> & { readonly failed: boolean };
 /** An arm's figures for each repeat, so that arms can be paired; undefined for runs that aren't over. */
-type GetRuns = (arm: Arm['name']) => readonly (ArmFigures | undefined)[];
+type GetFigures = (arm: Arm['name']) => readonly (ArmFigures | undefined)[];
 
 export function evaluate(
   plan: Pick<EvaluationPlan, 'arms' | 'experiments' | 'seeds'>,
@@ -41,7 +41,7 @@ export function evaluate(
     const confirmed = ownRuns.flatMap(({ figures }) => figures?.confirmed ?? []);
     const worst = worstReturn(confirmed);
     const range = worst === null ? null : ([worst, largest(confirmed)] as const);
-    const runsOf: GetRuns = (arm) =>
+    const figuresOf: GetFigures = (arm) =>
       seeds.map((_, repeat) => {
         const figures = ownRuns.find((run) => run.arm === arm && run.repeat === repeat)?.figures;
         if (figures?.isOver !== true) return undefined;
@@ -57,9 +57,9 @@ export function evaluate(
       returns: [finiteOrNull(returns[0]), finiteOrNull(returns[1])] as const,
       familiarity: familiarityOf(environment, trainedOn),
       range,
-      ...compareArms(arms, returns, runsOf),
+      ...compareArms(arms, returns, figuresOf),
     };
-    const normalized = (arm: Arm['name']) => runsOf(arm).map((run) => run && rescale(run, range));
+    const normalized = (arm: Arm['name']) => figuresOf(arm).map((run) => run && rescale(run, range));
     return [{ result, normalized }];
   });
   const summarizeGroup = (members: typeof outcomes) => ({
@@ -79,7 +79,7 @@ export function evaluate(
   return {
     version: 1,
     kind: 'evaluation',
-    policyloop: version(),
+    policyloop: packageVersion(),
     status: runs.every(({ figures }) => figures?.isOver === true) ? 'completed' : 'incomplete',
     arms: arms.map(({ name, label, hash }) => ({ name, label, weights: hash })),
     seeds,
@@ -98,10 +98,10 @@ function familiarityOf(environment: string, trainedOn: TrainedEnvironments): Fam
 }
 
 /** Means over the experiments, one per seed (runs with the same seed aren't independent); undefined if incomplete. */
-function meansBySeed(experiments: readonly ReturnType<GetRuns>[], repeats: number): ReturnType<GetRuns> {
+function meansBySeed(figures: readonly ReturnType<GetFigures>[], repeats: number): ReturnType<GetFigures> {
   return Array.from({ length: repeats }, (_, repeat) => {
-    const runs = experiments.flatMap((own) => own[repeat] ?? []);
-    if (runs.length === 0 || runs.length < experiments.length) return undefined;
+    const runs = figures.flatMap((own) => own[repeat] ?? []);
+    if (runs.length === 0 || runs.length < figures.length) return undefined;
     const means = mapMetrics((metric) => {
       const values = runs.flatMap((run) => run[metric] ?? []);
       return values.length < runs.length ? null : mean(values);
@@ -121,13 +121,13 @@ function rescale(run: ArmFigures, range: readonly [number, number] | null): ArmF
 }
 
 /** @param returns the range of possible returns */
-function compareArms(arms: readonly Arm[], returns: Interval, runsOf: GetRuns) {
+function compareArms(arms: readonly Arm[], returns: Interval, figuresOf: GetFigures) {
   const names = arms.map(({ name }) => name);
   const order = ['tuned' as const, ...names.filter((name) => name !== 'tuned')];
-  const valuesOf = (arm: Arm['name'], metric: Metric) => runsOf(arm).map((run) => run?.[metric] ?? null);
+  const valuesOf = (arm: Arm['name'], metric: Metric) => figuresOf(arm).map((run) => run?.[metric] ?? null);
   const returnsOf = (arm: Arm['name']) => valuesOf(arm, 'confirmed');
   const failuresOf = (name: Arm['name']) => {
-    const finishedRuns = runsOf(name).filter((run) => run !== undefined);
+    const finishedRuns = figuresOf(name).filter((run) => run !== undefined);
     return { name, failed: finishedRuns.filter(({ failed }) => failed).length, over: finishedRuns.length };
   };
   return {
@@ -151,10 +151,10 @@ function compareArms(arms: readonly Arm[], returns: Interval, runsOf: GetRuns) {
 
 /** Adds verdicts to the differences, corrected for multiple tests across all results. */
 function addVerdicts<R extends Pick<ReturnType<typeof compareArms>, 'differences'>>(results: readonly R[]) {
-  const found = judgeDifferences(results.map(({ differences }) => differences));
-  return results.map((result, i) => ({ ...result, differences: found[i]! }));
+  const judged = judgeDifferences(results.map(({ differences }) => differences));
+  return results.map((result, i) => ({ ...result, differences: judged[i]! }));
 }
 
-function mapMetrics<T>(of: (metric: Metric) => T): Readonly<Record<Metric, T>> {
-  return Object.fromEntries(metrics.map((metric) => [metric, of(metric)])) as Record<Metric, T>;
+function mapMetrics<T>(valueFor: (metric: Metric) => T): Readonly<Record<Metric, T>> {
+  return Object.fromEntries(metrics.map((metric) => [metric, valueFor(metric)])) as Record<Metric, T>;
 }

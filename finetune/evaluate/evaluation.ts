@@ -5,7 +5,7 @@ import type { SampleSummary } from '../../src/statistics/paired.js';
 import type { GroupDifference } from '../../src/studies/comparison/comparability.js';
 import { type ComparedRun, readComparedRun, withConfig } from '../../src/studies/comparison/compared-runs.js';
 import type { PlanFailure } from '../../src/studies/schedule.js';
-import { type LoggedAttempt, loggedProposals, onlyProposals } from '../../src/web/report/data/proposals.js';
+import { type LoggedAttempt, loggedProposals, skipRevisions } from '../../src/web/report/data/proposals.js';
 import type { ArmName, TrainedEnvironments } from './arms.js';
 
 /** A run of the plan in its current state. */
@@ -106,17 +106,17 @@ export function readFigures(path: string): RunFigures {
   const run = readComparedRun(withConfig(summaryOf(path)));
   const { confirmed, curve, ended, manifest, observed, status, stoppedEarly } = run;
   const logs = openLogs(path);
-  const counted = onlyProposals(loggedProposals(logs)).filter((one) => one.iteration <= logs.iteration);
+  const proposals = skipRevisions(loggedProposals(logs)).filter((one) => one.iteration <= logs.iteration);
   const isReply = ({ outcome }: LoggedAttempt) => outcome.kind !== 'error';
-  const answeredProposals = counted.filter(({ attempts }) => attempts.some(isReply));
+  const answeredProposals = proposals.filter(({ attempts }) => attempts.some(isReply));
   const firstReplies = answeredProposals.map(({ attempts }) => attempts.find(isReply)!);
   const repeated = firstReplies.filter(
     ({ outcome }) => outcome.kind === 'rejected' && outcome.failure.kind === 'repeated',
   ).length;
   const evaluated = answeredProposals.filter(({ entry }) => entry !== undefined);
-  const accepted = firstReplies.filter(({ outcome }) => outcome.kind === 'accepted').length;
-  const improvements = counted.filter(({ improved }) => improved).length;
-  const share = (count: number, of: number) => (of === 0 ? null : count / of);
+  const acceptedCount = firstReplies.filter(({ outcome }) => outcome.kind === 'accepted').length;
+  const improvements = proposals.filter(({ improved }) => improved).length;
+  const share = (count: number, total: number) => (total === 0 ? null : count / total);
   return {
     environment: manifest.environment,
     status,
@@ -124,11 +124,11 @@ export function readFigures(path: string): RunFigures {
     reason: ended,
     confirmed: status === 'completed' ? (confirmed?.mean ?? null) : null,
     observed,
-    improvementRate: share(improvements, counted.length),
-    validFirst: share(accepted + repeated, answeredProposals.length),
+    improvementRate: share(improvements, proposals.length),
+    validFirst: share(acceptedCount + repeated, answeredProposals.length),
     valid: share(evaluated.length, answeredProposals.length),
     stoppedEarly,
-    proposals: counted.length,
+    proposals: proposals.length,
     answered: answeredProposals.length,
     improvements,
     repeated,

@@ -30,7 +30,7 @@ import {
   mainDifference,
 } from './tables.js';
 
-export function evaluationPage(evaluation: Evaluation, shown: PageContext): Page {
+export function evaluationPage(evaluation: Evaluation, context: PageContext): Page {
   const { arms, experiments, failures, groups, policyloop, status } = evaluation;
   const label = (name: string) => arms.find((arm) => arm.name === name)!.label;
   return {
@@ -38,7 +38,7 @@ export function evaluationPage(evaluation: Evaluation, shown: PageContext): Page
     header: pageHeader({
       kicker: 'finetune evaluate',
       title: html`${label('tuned')} <span class="by">against</span> ${label('base')}`,
-      status: shown.status ?? status,
+      status: context.status ?? status,
       state: progressText(evaluation),
       facts: arms.map((arm) => [
         arm.name,
@@ -52,7 +52,7 @@ export function evaluationPage(evaluation: Evaluation, shown: PageContext): Page
         (one, i) =>
           [`experiment-${i + 1}`, experimentTitle(one), experimentSection(evaluation, one)] as const,
       ),
-      ['runs', 'Runs', runTable(evaluation, shown)],
+      ['runs', 'Runs', runTable(evaluation, context)],
       ['failures', 'Failures', failureList(failures)],
       ['reading', howToReadTitle, explanationList(readingNotes(evaluation))],
     ),
@@ -138,13 +138,13 @@ function readingNotes({ seeds, experiments }: Evaluation): readonly Content[] {
 
 /** Plots tuned − base in normalised returns. */
 function resultPlot({ experiments, groups }: Evaluation): Content | undefined {
-  const pooled = experiments.length > 1 ? groups : [];
+  const pooledGroups = experiments.length > 1 ? groups : [];
   const rows = [
     ...experiments.flatMap((experiment) => {
       const [low, high] = experiment.range ?? [0, 0];
       return rowOf(experiment.name, experiment, high - low);
     }),
-    ...pooled.flatMap((group) => rowOf(group.group, group, 1)),
+    ...pooledGroups.flatMap((group) => rowOf(group.group, group, 1)),
   ];
   if (rows.length === 0) return undefined;
   return html`${pageTable(rows, [

@@ -38,7 +38,7 @@ interface EvaluationRequest extends PlanArguments {
   readonly trainedOn?: string | undefined;
 }
 
-const files = { result: resultFiles.evaluation, page: 'index.html' } as const;
+const outputFiles = { result: resultFiles.evaluation, page: 'index.html' } as const;
 
 /** Completes the runs of an evaluation and prints the results. @returns the exit code */
 export async function runEvaluation(args: EvaluationRequest, context: CommandContext): Promise<number> {
@@ -57,20 +57,20 @@ export async function runEvaluation(args: EvaluationRequest, context: CommandCon
   const out = args.out ?? join(args.runsDir, `evaluate-${planHash(plan).slice(0, 10)}`);
   const directory = resolve(context.cwd, out);
   const figuresByPath = new Map<string, RunFigures>();
-  const place = evaluationDirectory(directory, plan);
+  const store = evaluationDirectory(directory, plan);
   const cluster = args.slurm ? loadSlurm({ file: inputs.files[0]!, overrides, cwd: context.cwd }) : undefined;
-  return runPlan(plan, place, { ...args, cluster }, context, {
+  return runPlan(plan, store, { ...args, cluster }, context, {
     write: (failures) => {
       const runs = plan.entries.map(({ experiment, arm, repeat, path }): EvaluatedRun => {
         return { experiment, arm, repeat, path, figures: figuresOf(join(directory, path), figuresByPath) };
       });
       const evaluation = evaluate(plan, runs, trainedOn, failures);
-      replaceFile(join(directory, files.result), `${JSON.stringify(evaluation, null, 2)}\n`);
-      replaceFile(join(directory, files.page), pageHtml(evaluationPage(evaluation, fileContext)));
+      replaceFile(join(directory, outputFiles.result), `${JSON.stringify(evaluation, null, 2)}\n`);
+      replaceFile(join(directory, outputFiles.page), pageHtml(evaluationPage(evaluation, fileContext)));
       return evaluation;
     },
     print: (evaluation) => printEvaluation(evaluation, directory, args, context),
-    page: files.page,
+    page: outputFiles.page,
   });
 }
 
@@ -87,7 +87,7 @@ function printEvaluation(
   args: EvaluationRequest,
   context: CommandContext,
 ): void {
-  const page = shownPath(join(directory, files.page), context.cwd);
+  const page = shownPath(join(directory, outputFiles.page), context.cwd);
   if (args.json) {
     const { runs: _runs, ...rest } = evaluation;
     const out = shownPath(directory, context.cwd);

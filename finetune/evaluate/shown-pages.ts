@@ -1,8 +1,8 @@
-import type { StudyPages } from '../../src/view/pages.js';
+import type { StudyPageBuilders } from '../../src/view/pages.js';
 import type { Evaluation } from './evaluation.js';
 import { evaluationPage } from './page.js';
 
 /** Renders the pages of evaluations from their recorded results. */
-export const evaluationPages: StudyPages = {
-  evaluation: (recorded, shown) => evaluationPage(recorded as Evaluation, shown),
+export const evaluationPages: StudyPageBuilders = {
+  evaluation: (recorded, context) => evaluationPage(recorded as Evaluation, context),
 };

@@ -20,10 +20,10 @@ type LocatedDifference = GroupDifference & { readonly where: string };
 
 /** The differences in each experiment, then in each group if there are several experiments. */
 export function differencesIn({ experiments, groups }: Evaluation): readonly LocatedDifference[] {
-  const pooled = experiments.length > 1 ? groups : [];
+  const pooledGroups = experiments.length > 1 ? groups : [];
   return [
     ...experiments.map((experiment) => ({ where: experimentTitle(experiment), ...experiment })),
-    ...pooled.map((group) => ({ where: groupTitles[group.group], ...group })),
+    ...pooledGroups.map((group) => ({ where: groupTitles[group.group], ...group })),
   ].flatMap(({ where, differences }) => differences.map((difference) => ({ where, ...difference })));
 }
 
@@ -99,14 +99,14 @@ interface Conclusion {
 
 /** The main conclusion and, with several experiments, one each for trained and for new environments. */
 export function conclusions({ experiments, groups }: Evaluation): readonly Conclusion[] {
-  const [only] = experiments;
+  const [experiment] = experiments;
   const overall = groups.find(({ group }) => group === 'all');
-  if (only === undefined || overall === undefined) {
+  if (experiment === undefined || overall === undefined) {
     return [{ scope: 'all', verdict: 'nothing', text: 'No runs yet.' }];
   }
   if (experiments.length === 1) {
-    const scope = `${only.environment}${familiarityTexts[only.familiarity]}`;
-    return [conclude(scope, mainDifference(only), 'confirmed return')];
+    const scope = `${experiment.environment}${familiarityTexts[experiment.familiarity]}`;
+    return [conclude(scope, mainDifference(experiment), 'confirmed return')];
   }
   const parts = groups.filter(({ group }) => group !== 'all');
   return [overall, ...parts].map((group) =>
@@ -143,7 +143,7 @@ export function cautions({ arms, runs }: Evaluation): readonly string[] {
       [unconfirmed.length, `${of} failed; a failed run gets the lowest confirmed return of its experiment`],
       [unansweredCount, `of its ${proposalCount} proposals got no reply because calls failed`],
     ];
-    return warnings.flatMap(([count, what]) => (count === 0 ? [] : [`${name}: ${count} ${what}`]));
+    return warnings.flatMap(([count, problem]) => (count === 0 ? [] : [`${name}: ${count} ${problem}`]));
   });
 }
 
@@ -153,9 +153,9 @@ export const mainDifference = ({ differences }: Pick<GroupResult, 'differences'>
 function conclude(scope: string, found: GroupDifference | undefined, quantity: string): Conclusion {
   const { difference = null, reason, verdict = 'not-comparable' } = found ?? {};
   if (reason !== undefined) return { scope, verdict: 'nothing', text: `There is no verdict: ${reason}.` };
-  const nothing = 'Nothing to compare yet: no pair of runs has confirmed returns.';
+  const nothingText = 'Nothing to compare yet: no pair of runs has confirmed returns.';
   if (found === undefined || difference === null || verdict === 'not-comparable')
-    return { scope, verdict: 'nothing', text: nothing };
+    return { scope, verdict: 'nothing', text: nothingText };
   const repeats = found.counts[0]! < minForVerdict ? enoughRuns : 2 * enoughRuns;
   const advice = verdict === 'too-few' ? ` Add runs with --repeats ${repeats}.` : '';
   return { scope, verdict, text: `${verdictSentence({ ...found, difference, verdict }, quantity)}${advice}` };

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 import { shownPath } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
-import { isIncomplete } from '../../src/base/files/draft.js';
+import { isReplaceable } from '../../src/base/files/draft.js';
 import { replaceFile } from '../../src/base/files/files.js';
 import { formatBytes, plural } from '../../src/base/text/numbers.js';
 import { requireOneLine, shellWord } from '../../src/base/text/one-line.js';
@@ -84,13 +84,13 @@ async function writeGgufAndModelfile(job: ExportJob): Promise<ExportResult> {
   const { model, adapter } =
     isAdapter(source) || job.model !== undefined ? openSource(job) : { model: source, adapter: undefined };
   const name = basename(job.out, extname(job.out));
-  const file = join(dirname(job.out), `${name}.Modelfile`);
+  const modelfilePath = join(dirname(job.out), `${name}.Modelfile`);
   if (extname(job.out) !== '.gguf')
     throw new UserError({ field: '--out', value: job.out, message: 'must end in .gguf' });
-  if (existsSync(file) && !isIncomplete(job.out))
+  if (existsSync(modelfilePath) && !isReplaceable(job.out))
     throw new UserError({
       field: '--out',
-      value: shownPath(file, cwd),
+      value: shownPath(modelfilePath, cwd),
       message: 'this file already exists',
       hint: 'choose another file name',
     });
@@ -100,8 +100,8 @@ async function writeGgufAndModelfile(job: ExportJob): Promise<ExportResult> {
   const { contextTokens, cappedFrom, keptChange } = gguf;
   const variables = templateVariables(adapter?.directory ?? model);
   const { text, hasTemplate } = ggufModelfile(model, `${name}.gguf`, variables, contextTokens, ignoredKeys);
-  replaceFile(file, text);
-  const [out, modelfile] = [shownPath(job.out, cwd), shownPath(file, cwd)];
+  replaceFile(modelfilePath, text);
+  const [out, modelfile] = [shownPath(job.out, cwd), shownPath(modelfilePath, cwd)];
   return {
     output: { out, modelfile, template: hasTemplate, dtype, ...gguf },
     lines: [
@@ -130,11 +130,11 @@ function writeTrlFolder({ cwd, model, out, overrides, source }: ExportJob): Expo
   const summary = writeTrl(config, model ?? config.model, out);
   const { examples, trainer, warnings } = summary;
   const folder = shownPath(out, cwd);
-  const result = join(folder, 'output');
+  const outputPath = join(folder, 'output');
   const modelSettings =
     config.method.kind === 'lora'
-      ? `${shellWord(`model.path=${config.model}`)} ${shellWord(`model.adapter=${result}`)}`
-      : shellWord(`model.path=${result}`);
+      ? `${shellWord(`model.path=${config.model}`)} ${shellWord(`model.adapter=${outputPath}`)}`
+      : shellWord(`model.path=${outputPath}`);
   return {
     output: { out: folder, ...summary },
     lines: [

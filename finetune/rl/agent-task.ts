@@ -13,7 +13,7 @@ import type { RlTask } from './learning/episode.js';
 import { episodeOf } from './learning/episode.js';
 import type { RlConfig } from './rl-config.js';
 
-const maxParallel = 4096;
+const maxEnvironments = 4096;
 
 /** @throws UserError for an unknown or remote environment, or one that doesn't suit the agent's settings */
 export async function openAgentTask(
@@ -28,7 +28,7 @@ export async function openAgentTask(
       hint: 'play it with policyloop play and imitate the games (finetune dataset --recipe demonstrations), or choose a built-in environment',
     });
   const environments = await Promise.all(
-    Array.from({ length: Math.min(episodes, maxParallel) }, () => makeEnvironment(id, options)),
+    Array.from({ length: Math.min(episodes, maxEnvironments) }, () => makeEnvironment(id, options)),
   );
   const [firstEnvironment] = environments;
   const arena = localArena(environments);
@@ -40,20 +40,20 @@ export async function openAgentTask(
     maxSteps: playing.maxTurns,
     field: 'agent.prompts',
   });
-  requireListedActions({ act, fallback: playing.fallback }, isListed(firstEnvironment!), 'agent', id);
+  requireListedActions({ act, fallback: playing.fallback }, hasListedActions(firstEnvironment!), 'agent', id);
   const playFrom = (
     sampler: Sampler,
     starts: readonly number[],
     size: number,
     seed: number,
   ): Promise<readonly Game<SampledReply>[]> => {
-    const setting: GameSetup<SampledReply> = { arena, agent, ...playing, speaker: sampler };
+    const setup: GameSetup<SampledReply> = { arena, agent, ...playing, speaker: sampler };
     const samplingSeeds = deriveSeeds(seed, [], starts.length * size);
     const gameSeeds = samplingSeeds.map((sampling, i) => ({
       start: starts[Math.floor(i / size)]!,
       sampling,
     }));
-    return playGames(setting, gameSeeds);
+    return playGames(setup, gameSeeds);
   };
   return {
     async play(sampler, starts, size, seed) {
@@ -74,7 +74,7 @@ export async function openAgentTask(
   };
 }
 
-const isListed = ({ actionSpace, info }: Environment): boolean =>
+const hasListedActions = ({ actionSpace, info }: Environment): boolean =>
   actionSpace.kind === 'discrete' ||
   actionSpace.kind === 'tuple' ||
   (actionSpace.kind === 'text' && (actionSpace.choices ?? info) !== undefined);

@@ -40,17 +40,17 @@ export interface CreditSettings {
 /**
  * Computes the advantages of all sequences. PPO uses its value head; other objectives compare the episodes of a group.
  * @param returns the return of each episode, by group
- * @param read adds the values computed before the update to a sequence
+ * @param toScored adds the values computed before the update to a sequence
  */
 export function assignCredit(
   groups: readonly Group[],
   returns: readonly (readonly number[])[],
-  read: (sequence: SampledSequence) => ScoredSequence,
+  toScored: (sequence: SampledSequence) => ScoredSequence,
   { objective, advantages: scale, reward }: CreditSettings,
 ): readonly RlExample[] {
-  if (objective.kind === 'ppo') return estimateAdvantages(groups.flat(), read, objective, reward.invalid);
+  if (objective.kind === 'ppo') return estimateAdvantages(groups.flat(), toScored, objective, reward.invalid);
   const penaltyOf = ({ sequences }: Episode) =>
-    objective.kind === 'rloo' ? objective.kl * sum(trainedNumbers(sequences.map(read), logRatios)) : 0;
+    objective.kind === 'rloo' ? objective.kl * sum(trainedNumbers(sequences.map(toScored), logRatios)) : 0;
   const isPerTurn = reward.assignment === 'to-go';
   /** For each group, the values of its episodes at each turn, or one list of their returns. */
   const valueLists = groups.map((group, g) => {
@@ -67,10 +67,10 @@ export function assignCredit(
     start += ownLists.length;
     return group.flatMap((episode, i) =>
       isPerTurn
-        ? splitBySequence(episode.sequences.map(read), {
+        ? splitBySequence(episode.sequences.map(toScored), {
             advantages: expandTurns(episode, (turn) => ownLists[turn]![i]!),
           })
-        : episode.sequences.map((sequence) => ({ ...read(sequence), advantages: ownLists[0]![i]! })),
+        : episode.sequences.map((sequence) => ({ ...toScored(sequence), advantages: ownLists[0]![i]! })),
     );
   });
 }
@@ -96,12 +96,12 @@ const logRatios = ({ referenceLogp, samplerLogp, oldLogp = samplerLogp }: Scored
 /** GAE over an episode's trained tokens. A turn's reward goes to the last trained token up to the end of the turn. */
 function estimateAdvantages(
   episodes: readonly Episode[],
-  read: (sequence: SampledSequence) => ScoredSequence,
+  toScored: (sequence: SampledSequence) => ScoredSequence,
   objective: PpoSettings,
   invalid: number,
 ): readonly RlExample[] {
   const estimates = episodes.map((episode) => {
-    const sequences = episode.sequences.map(read);
+    const sequences = episode.sequences.map(toScored);
     const values = trainedNumbers(sequences, ({ oldValues }) => oldValues!);
     const rewards = trainedNumbers(sequences, logRatios).map((ratio) => -objective.kl * ratio);
     const rewardsByTurn = turnRewards(episode, invalid);
@@ -113,9 +113,9 @@ function estimateAdvantages(
     const advantages = generalizedAdvantages({ rewards, values, lastValue }, objective);
     return { sequences, advantages, returns: advantages.map((advantage, step) => advantage + values[step]!) };
   });
-  const scaled = standardize(estimates.map(({ advantages }) => advantages));
+  const scaledAdvantages = standardize(estimates.map(({ advantages }) => advantages));
   return estimates.flatMap(({ sequences, returns }, e) =>
-    splitBySequence(sequences, { advantages: scaled[e]!, returns }),
+    splitBySequence(sequences, { advantages: scaledAdvantages[e]!, returns }),
   );
 }
 
@@ -127,9 +127,9 @@ function splitBySequence(
   let start = 0;
   return sequences.map((sequence) => {
     let index = start;
-    const places = sequence.trained.map((isTrained) => (isTrained ? index++ : -1));
+    const indices = sequence.trained.map((isTrained) => (isTrained ? index++ : -1));
     start = index;
-    const select = (numbers: readonly number[]) => places.map((at) => numbers[at] ?? 0);
+    const select = (numbers: readonly number[]) => indices.map((at) => numbers[at] ?? 0);
     return { ...sequence, advantages: select(advantages), ...(returns && { returns: select(returns) }) };
   });
 }

@@ -28,10 +28,10 @@ export interface ImprovementSessions {
 export async function openSessions(
   graph: Parameters<typeof openObjectiveSession>[0],
   { objective, reading: readingObjective }: PolicyObjective,
-  isRead: boolean,
+  needsReading: boolean,
 ): Promise<ImprovementSessions> {
   const training = await openObjectiveSession(graph, 'train', objective);
-  const reading = isRead ? await openObjectiveSession(graph, 'evaluate', readingObjective) : undefined;
+  const reading = needsReading ? await openObjectiveSession(graph, 'evaluate', readingObjective) : undefined;
   const close = async () => void (await Promise.all([training.close(), reading?.close()]));
   return { training, reading, close };
 }

@@ -161,14 +161,14 @@ async function playAndLearn(
   { milliseconds = () => 0 }: OnlineHooks,
 ): Promise<PolicyStep> {
   const { sampler, settings, task } = run;
-  const { groups: starts, groupSize, seed, updates: totalSteps } = settings;
+  const { groups: groupCount, groupSize, seed, updates: totalSteps } = settings;
   const { step } = state;
   const seedOf = (stream: number) => deriveSeeds(seed, [stream, step], 1)[0]!;
   const startMs = milliseconds();
   sampler.refresh(state.parameters);
   const groups = await task.play(
     sampler,
-    deriveSeeds(seed, [streams.starts, step], starts),
+    deriveSeeds(seed, [streams.starts, step], groupCount),
     groupSize,
     seedOf(streams.samples),
   );
@@ -182,15 +182,15 @@ export async function learnFrom(
   { objective, reference, sessions, settings }: Omit<OnlineLearning, 'task'>,
   state: TrainingState,
   groups: readonly Group[],
-  permutation: number,
+  shuffleSeed: number,
 ) {
-  const returns = returnsOf(groups, settings.reward, permutation);
+  const returns = returnsOf(groups, settings.reward, shuffleSeed);
   const allSequences = groups.flat().flatMap(({ sequences }) => sequences);
   const addOldValues = await computeOldValues(sessions, state.parameters, allSequences, reference, settings);
   const sequences = assignCredit(groups, returns, addOldValues, settings);
-  const improvement = await improve(sessions, objective, state, sequences, settings);
+  const updateFigures = await improve(sessions, objective, state, sequences, settings);
   state.step++;
-  return { ...episodeStatistics(groups, returns), ...improvement };
+  return { ...episodeStatistics(groups, returns), ...updateFigures };
 }
 
 /** Computes the statistics that are reported with an update. */

@@ -83,11 +83,11 @@ const settingsSchema = learningSettings.extend({
 
 type ParsedConfig = z.output<typeof settingsSchema>;
 
-const schema = settingsSchema.superRefine((written, context) => {
-  const { objective, reward } = written;
+const schema = settingsSchema.superRefine((settings, context) => {
+  const { objective, reward } = settings;
   const reject = (path: readonly string[], message: string) =>
     context.addIssue({ code: 'custom', path: [...path], message });
-  checkObjective(written, reject);
+  checkObjective(settings, reject);
   if (objective.kind === 'ppo' && reward.gamma !== 1)
     reject(['reward', 'gamma'], 'must be 1: ppo discounts per token; set objective.discount');
   if (objective.kind === 'ppo' && reward.assignment === 'to-go')
@@ -150,8 +150,8 @@ export function environmentShares(config: LearningConfig): ReadonlyMap<string, n
 
 /** Returns the command that uses the trained model with its training settings. */
 export function usageOf(config: LearningConfig, model: string, result: string): string {
-  const words = servingArguments(config.method, model, result);
-  if (isProposer(config)) return `policyloop run CONFIG ${words}`;
+  const modelSettings = servingArguments(config.method, model, result);
+  if (isProposer(config)) return `policyloop run CONFIG ${modelSettings}`;
   const { maxTokens, maxTurns, temperature: _, ...agent } = config.agent;
   const { id, options } = config.environment;
   const settings = [
@@ -159,7 +159,7 @@ export function usageOf(config: LearningConfig, model: string, result: string): 
     `policy=${inlineYaml({ kind: 'agent', ...agent })}`,
   ];
   const limitText = `model.maxTokens=${maxTokens} maxSteps=${maxTurns}`;
-  return `policyloop play cartpole ${settings.map(shellWord).join(' ')} ${words} ${limitText}`;
+  return `policyloop play cartpole ${settings.map(shellWord).join(' ')} ${modelSettings} ${limitText}`;
 }
 
 const inlineYaml = (value: object) => stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();
@@ -168,9 +168,9 @@ const inlineYaml = (value: object) => stringify(value, { collectionStyle: 'flow'
  * Words for what evaluations measure and count, and for what updates sample. `relative` is true if the reward always
  * depends on other policies.
  */
-export function wordsOf(config: LearningConfig) {
-  const episodes = { counted: 'held-out episode', sampled: 'episode' } as const;
-  if (!isProposer(config)) return { measured: 'mean return', relative: false, ...episodes };
+export function termsOf(config: LearningConfig) {
+  const episodeTerms = { counted: 'held-out episode', sampled: 'episode' } as const;
+  if (!isProposer(config)) return { measured: 'mean return', relative: false, ...episodeTerms };
   const isRelative = !isAbsolute(config.reward);
   const measured = isRelative ? 'share of baselines beaten' : 'mean reward';
   return { measured, relative: isRelative, counted: 'held-out run', sampled: 'candidate' } as const;

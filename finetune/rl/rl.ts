@@ -9,24 +9,24 @@ import { guardMemory } from '../engine/training-session.js';
 import { policyChecks } from '../train/alarms.js';
 import type { Metric } from '../train/events.js';
 import type { TrainingHooks } from '../train/loop.js';
-import { lineageOf, writeResult } from '../train/method.js';
+import { methodFacts, writeResult } from '../train/method.js';
 import { runTraining, type TrainingArguments, type TrainingResult } from '../train/session.js';
 import { modelParameters, openLearning, type PlannedLearning, planLearning } from './assemble.js';
 import { learnOnline, type OnlineOutcome } from './online.js';
-import { environmentShares, type LearningConfig, loadLearningConfig, usageOf, wordsOf } from './rl-config.js';
+import { environmentShares, type LearningConfig, loadLearningConfig, termsOf, usageOf } from './rl-config.js';
 
 /** Starts or resumes training. Returns the exit code. */
 export async function rl(args: TrainingArguments, context: CommandContext): Promise<number> {
   const config = loadLearningConfig(args.config, args.overrides, context.cwd, context.note);
   requireRuntime();
   const plan = planLearning(config, context.env);
-  const terms = wordsOf(config);
+  const terms = termsOf(config);
   return runTraining<OnlineOutcome & TrainingResult>(
     {
       command: 'rl',
       output: config.output,
       unit: 'update',
-      about: { ...lineageOf(config.method), model: config.model, config, dataset: datasetOf(config, 0) },
+      about: { ...methodFacts(config.method), model: config.model, config, dataset: datasetOf(config, 0) },
       checks: policyChecks(config.objective.kind !== 'ppo'),
       figures: ({ policyReturn, reward = Number.NaN }) => [
         // Mean ranks hardly change, and improvements depend on earlier policies; the policies' return shows progress.
@@ -59,7 +59,7 @@ async function learn(
   milliseconds: () => number,
 ): Promise<OnlineOutcome & TrainingResult> {
   const { config, decoder, method } = plan;
-  const allHooks = { ...hooks, measured: wordsOf(config).measured, milliseconds };
+  const allHooks = { ...hooks, measured: termsOf(config).measured, milliseconds };
   const learning = await guardMemory('loading the model', () => openLearning(plan, allHooks));
   try {
     const outcome = await guardMemory('learning', () => learnOnline(learning, allHooks));
@@ -81,7 +81,7 @@ function datasetOf(config: LearningConfig, step: number): DatasetLineage {
   return playedLineage(environments, model, seed, Object.fromEntries(counts));
 }
 
-function lineOf(metric: Metric, terms: ReturnType<typeof wordsOf>): string | undefined {
+function lineOf(metric: Metric, terms: ReturnType<typeof termsOf>): string | undefined {
   const { counted, measured, sampled } = terms;
   switch (metric.kind) {
     case 'start':

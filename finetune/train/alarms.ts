@@ -71,7 +71,7 @@ const windowSteps = 10;
 
 /** The first updates and the latest ones, for comparison. */
 interface Trend {
-  readonly before: readonly PolicyStep[];
+  readonly earliest: readonly PolicyStep[];
   readonly latest: readonly PolicyStep[];
   /** True if the mean return of recent updates is close to the best return so far. */
   readonly isSolved: boolean;
@@ -83,7 +83,7 @@ const meanOf = (steps: readonly PolicyStep[], key: FigureKey) => mean(steps.map(
 const percent = (share: number) => `${Math.round(100 * share)} %`;
 
 /** Creates a check of the latest `updates` updates, which needs at least that many. */
-const policyCheck = (alarm: Alarm['alarm'], updates: number, find: (course: Trend) => AlarmText): Check => ({
+const policyCheck = (alarm: Alarm['alarm'], updates: number, find: (trend: Trend) => AlarmText): Check => ({
   alarm,
   trigger: 'step',
   find(events) {
@@ -93,7 +93,7 @@ const policyCheck = (alarm: Alarm['alarm'], updates: number, find: (course: Tren
     const highest = largest(steps.map((step) => step.highest));
     const range = highest - smallest(steps.map((step) => step.lowest));
     const isSolved = range > 0 && meanOf(latest, 'reward') >= highest - 0.05 * range;
-    return find({ before: steps.slice(0, windowSteps), latest, isSolved });
+    return find({ earliest: steps.slice(0, windowSteps), latest, isSolved });
   },
 });
 
@@ -108,8 +108,8 @@ export const policyChecks = (compares: boolean): readonly Check[] => [
     };
   }),
   // An update of a large model takes minutes, and its policy can collapse within two.
-  policyCheck('entropy-collapse', 3, ({ before, latest, isSolved }) => {
-    const [first, last] = [before[0]!.entropy, meanOf(latest, 'entropy')];
+  policyCheck('entropy-collapse', 3, ({ earliest, latest, isSolved }) => {
+    const [first, last] = [earliest[0]!.entropy, meanOf(latest, 'entropy')];
     const varies = compares && meanOf(latest, 'flat') < 0.5;
     if (isSolved || varies || first < 0.1 || last > 0.05 * first) return undefined;
     return {
@@ -125,8 +125,8 @@ export const policyChecks = (compares: boolean): readonly Check[] => [
       hint: 'with method lora, set method.quantization=none and method.compute=float32; otherwise, lower objective.maxImportance',
     };
   }),
-  policyCheck('format-loss', windowSteps, ({ before, latest }) => {
-    const [first, last] = [meanOf(before, 'valid'), meanOf(latest, 'valid')];
+  policyCheck('format-loss', windowSteps, ({ earliest, latest }) => {
+    const [first, last] = [meanOf(earliest, 'valid'), meanOf(latest, 'valid')];
     if (last > 0.5 * first) return undefined;
     return {
       message: `${percent(last)} of the replies can be parsed, compared with ${percent(first)} at the start`,

@@ -42,7 +42,7 @@ export interface TrainingHooks {
   /** Called before baseline searches. */
   onBaselines?(): void;
   /** Receives the number of examples of a step or evaluation that have been read. */
-  onRead?(read: number, of: number, purpose?: 'validation' | 'sample replies'): void;
+  onRead?(read: number, total: number, purpose?: 'validation' | 'sample replies'): void;
   /** If true after a step, or when training resumes, training ends early with a result. */
   isSpent?(): boolean;
 }
@@ -96,12 +96,12 @@ export async function runLoop(
 /** @throws WorkError if a value isn't finite */
 export function rejectNonFinite(
   step: number,
-  found: Readonly<Record<string, number>>,
+  numbers: Readonly<Record<string, number>>,
   field = 'learningRate',
   advice = 'lower the learning rate or maxGradientNorm, or warm up longer',
 ): void {
-  if (Object.values(found).every(Number.isFinite)) return;
-  const values = Object.entries(found).map(([name, value]) => `the ${name} is ${value}`);
+  if (Object.values(numbers).every(Number.isFinite)) return;
+  const values = Object.entries(numbers).map(([name, value]) => `the ${name} is ${value}`);
   throw new WorkError({
     field,
     message: `training has diverged: in step ${step}, ${values.join(' and ')}`,

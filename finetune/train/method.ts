@@ -8,7 +8,7 @@ import { chooseDevice } from '../../src/models/local/engine/device.js';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import { endTokens } from '../../src/models/local/generation/engine.js';
 import { type Adapter, openAdapter } from '../../src/models/local/graph/adapter.js';
-import { packedWeights } from '../../src/models/local/graph/packed-parameters.js';
+import { packWeights } from '../../src/models/local/graph/packed-parameters.js';
 import { modelDirectory, withModelField } from '../../src/models/local/settings.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { loraScale } from '../../src/models/local/weights/adapter-config.js';
@@ -20,20 +20,20 @@ import { readTensorBytes } from '../../src/models/local/weights/safetensors.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { checkpointThreads } from '../engine/checkpoint.js';
 import {
+  drawWeights,
   initialAdapter,
   initializerRange,
-  randomModel,
-  storedModel,
+  readWeights,
   writeAdapter,
 } from '../engine/first-values.js';
-import { int8Weights } from '../engine/int8-weights.js';
+import { loadInt8Weights } from '../engine/int8-weights.js';
 import { requireModelDirectory, writeModel } from '../engine/model-directory.js';
 import {
   type LoraSettings,
-  modulesOf,
   requireGradients,
   type TrainableSpec,
   trainedParameters,
+  translateModules,
 } from '../engine/trainable.js';
 import { guardMemory, type Parameter } from '../engine/training-session.js';
 import type { MethodSettings, TrainConfig } from './train-config.js';
@@ -53,7 +53,7 @@ type Method =
   | { readonly kind: 'full' | 'scratch' };
 
 /** The method's part of a lineage. */
-export const lineageOf = (method: MethodSettings) => ({
+export const methodFacts = (method: MethodSettings) => ({
   method: method.kind,
   adapter: method.kind === 'lora' ? method.adapter : undefined,
 });
@@ -122,7 +122,7 @@ function resolveMethod(config: DecoderConfig, settings: MethodSettings, model: s
   }
   const { alpha, modules, rank, rsLora } = settings;
   const dropout = 'dropout' in settings ? settings.dropout : 0;
-  const lora = { rank, alpha, rankStabilized: rsLora, dropout, modules: modulesOf(config, modules) };
+  const lora = { rank, alpha, rankStabilized: rsLora, dropout, modules: translateModules(config, modules) };
   const adapter = settings.adapter && modelDirectory(settings.adapter, undefined, 'method.adapter');
   if (adapter !== undefined) requireSameSettings(adapter, lora, config);
   return { kind: 'lora', settings, lora, adapter };
@@ -151,22 +151,22 @@ function requireSameSettings(adapter: string, lora: LoraSettings, config: Decode
 }
 
 /**
- * @param rejected makes the error for an adapter that can't be continued, given the reason
+ * @param makeError makes the error for an adapter that can't be continued, given the reason
  * @throws the error, unless the adapter has one rank and scale, on the same modules in every layer
  */
 function continuedLora(
   adapter: Adapter,
   decoder: DecoderConfig,
-  rejected: (reason: string) => UserError,
+  makeError: (reason: string) => UserError,
 ): LoraSettings {
   const changes = [...adapter.modules.values()];
   const { rank, scale } = changes[0]!;
   if (changes.some((change) => change.rank !== rank || change.scale !== scale))
-    throw rejected('its modules have different ranks or scales');
+    throw makeError('its modules have different ranks or scales');
   const modules = [...new Set([...adapter.modules.keys()].map((path) => path.replace(/^.*\./, '')))];
   const lora = { rank, alpha: scale * rank, rankStabilized: false, dropout: 0, modules };
   const factors = trainedParameters(decoder, { kind: 'adapter', lora, base: new Map() });
-  if (factors.length !== 2 * changes.length) throw rejected('it changes only some layers');
+  if (factors.length !== 2 * changes.length) throw makeError('it changes only some layers');
   return lora;
 }
 
@@ -176,8 +176,8 @@ const takeAdapterValues =
   ({ name, shape }: Parameter): Parameter => {
     const [, module, factor] = /^(.*)\.lora_([AB])\.weight$/.exec(name)!;
     const change = modules.get(module!)!;
-    const stored = factor === 'A' ? change.a : change.b;
-    return { name, shape, values: toFloat32(readTensorBytes(stored), stored.dtype) };
+    const tensor = factor === 'A' ? change.a : change.b;
+    return { name, shape, values: toFloat32(readTensorBytes(tensor), tensor.dtype) };
   };
 
 function initialParameters(
@@ -188,8 +188,8 @@ function initialParameters(
     case 'lora': {
       const { adapter, lora, settings } = method;
       const base = openWeights(model);
-      const quantized = packedWeights(model, config, base, settings.quantization, 'method.quantization');
-      const int8 = settings.compute === 'int8' ? int8Weights(model, config, base, quantized) : undefined;
+      const quantized = packWeights(model, config, base, settings.quantization, 'method.quantization');
+      const int8 = settings.compute === 'int8' ? loadInt8Weights(model, config, base, quantized) : undefined;
       const trainable: TrainableSpec = { kind: 'adapter', lora, base, quantized, int8 };
       const shapes = trainedParameters(config, trainable);
       if (shapes.length === 0)
@@ -204,9 +204,9 @@ function initialParameters(
       return { trainable, parameters: parameters.map(takeAdapterValues(openAdapter(adapter, config))) };
     }
     case 'full':
-      return { trainable: { kind: 'all' }, parameters: storedModel(config, openWeights(model)) };
+      return { trainable: { kind: 'all' }, parameters: readWeights(config, openWeights(model)) };
     case 'scratch':
-      return { trainable: { kind: 'all' }, parameters: randomModel(config, initializerRange(model), seed) };
+      return { trainable: { kind: 'all' }, parameters: drawWeights(config, initializerRange(model), seed) };
   }
 }
 

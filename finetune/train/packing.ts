@@ -41,8 +41,8 @@ export function layOut<E extends TokenSequence>(
 
 /** Number of tokens in a part, including attention padding. */
 export function paddedLength(part: Part<TokenSequence>): number {
-  const { families, promptTokens, replies, replyTokens } = blockSizes(part);
-  return families * (promptTokens - 1 + replies * (replyTokens - 1));
+  const { familyCount, promptTokens, replyCount, replyTokens } = blockSizes(part);
+  return familyCount * (promptTokens - 1 + replyCount * (replyTokens - 1));
 }
 
 function familiesOf<E extends TokenSequence>(
@@ -104,25 +104,25 @@ export function joinExamples(
   examples: readonly TokenExample[],
   observationWeight = 0,
 ): readonly TokenExample[] {
-  const chains: { known: number[]; readonly first: TokenExample; readonly trained: boolean[] }[] = [];
+  const chains: { ids: number[]; readonly first: TokenExample; readonly trained: boolean[] }[] = [];
   for (const example of examples.toSorted((a, b) => a.promptIds.length - b.promptIds.length)) {
     const { promptIds, completionIds, trained, weight } = example;
-    const chain = chains.find(({ known, first }) => first.weight === weight && beginsWith(promptIds, known));
+    const chain = chains.find(({ ids, first }) => first.weight === weight && beginsWith(promptIds, ids));
     const flags = completionIds.map((_, i) => trained?.[i] ?? true);
-    const known = [...promptIds, ...completionIds];
-    if (chain === undefined) chains.push({ known, first: example, trained: flags });
+    const ids = [...promptIds, ...completionIds];
+    if (chain === undefined) chains.push({ ids, first: example, trained: flags });
     else {
-      append(chain.trained, [...promptIds.slice(chain.known.length).map(() => false), ...flags]);
-      chain.known = known;
+      append(chain.trained, [...promptIds.slice(chain.ids.length).map(() => false), ...flags]);
+      chain.ids = ids;
     }
   }
-  return chains.map(({ first: { promptIds, weight }, known, trained }) => ({
+  return chains.map(({ first: { promptIds, weight }, ids, trained }) => ({
     promptIds,
     weight,
     ...(observationWeight === 0
       ? { trained }
       : { factors: trained.map((isReply) => (isReply ? 1 : observationWeight)) }),
-    completionIds: known.slice(promptIds.length),
+    completionIds: ids.slice(promptIds.length),
   }));
 }
 
@@ -143,8 +143,8 @@ interface OrderUnit {
 /** Steps per bucket. Sorting units by length only within buckets reduces padding and keeps the order random. */
 const bucketSteps = 16;
 
-export function stepsPerEpoch(examples: number, { batchExamples }: OrderSettings): number {
-  return Math.ceil(examples / batchExamples);
+export function stepsPerEpoch(exampleCount: number, { batchExamples }: OrderSettings): number {
+  return Math.ceil(exampleCount / batchExamples);
 }
 
 /** The units to shuffle: single examples, pairs, or, with packing `prompts`, all examples with the same prompt. */
@@ -175,8 +175,8 @@ export function planEpoch(
   const steps = chunk(order, batchExamples * bucketSteps)
     .map((bucket) => bucket.toSorted((a, b) => a.length - b.length))
     .flatMap((bucket) => chunk(bucket, batchExamples));
-  const chosen = steps.map((step) => step.map(({ example }) => example));
-  return shuffled(chosen, random);
+  const stepIndices = steps.map((step) => step.map(({ example }) => example));
+  return shuffled(stepIndices, random);
 }
 
 function chunk<T>(items: readonly T[], size: number): T[][] {

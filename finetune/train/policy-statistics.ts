@@ -16,8 +16,8 @@ export function policyStatistics(
   examples: readonly ExampleResult<RlExample>[],
   settings: ObjectiveSettings,
 ): Figures {
-  const tokens = examples.flatMap((read) => tokensOf(read, settings));
-  const average = (of: (token: TokenFigures) => number) => mean(tokens.map(of));
+  const tokens = examples.flatMap((result) => tokensOf(result, settings));
+  const average = (figureOf: (token: TokenFigures) => number) => mean(tokens.map(figureOf));
   const hasAll = (name: 'reference' | 'sampler') => tokens.every((token) => token[name] !== undefined);
   const { low, high } = clipLimits(settings);
   const hasSampler = hasAll('sampler');

@@ -5,7 +5,7 @@ import { JsonLinesFile, keepFirstLines, readJsonLines } from '../../src/base/fil
 import { EventFile, type Scalars } from '../../src/base/files/tensorboard.js';
 import { type RecordedSample, readSamples, type Sample } from '../../src/runs/training/samples.js';
 import {
-  readMetric,
+  parseMetric,
   secondsLeftOf,
   summarizeTraining,
   type TrainingAbout,
@@ -88,7 +88,7 @@ export class TrainingRecord {
   readonly #samples: JsonLinesFile<RecordedSample>;
   readonly #events: EventFile<Metric>;
   #metrics: Metric[] = [];
-  #unwritten = 0;
+  #unwrittenSeconds = 0;
 
   constructor(output: string) {
     this.output = output;
@@ -104,7 +104,7 @@ export class TrainingRecord {
 
   /** The metrics as a reader of `metrics.jsonl` sees them. */
   get recordedMetrics(): readonly TrainingMetric[] {
-    return this.#metrics.flatMap((metric) => readMetric(metric) ?? []);
+    return this.#metrics.flatMap((metric) => parseMetric(metric) ?? []);
   }
 
   /** @throws UserError if the metrics or samples of an earlier session are damaged */
@@ -113,8 +113,8 @@ export class TrainingRecord {
     this.#metrics.push(metric);
     this.#file.append([metric]);
     this.#events.add(metric);
-    this.#unwritten += metric.seconds;
-    if (metric.kind === 'step' && this.#unwritten < minPageSeconds) return;
+    this.#unwrittenSeconds += metric.seconds;
+    if (metric.kind === 'step' && this.#unwrittenSeconds < minPageSeconds) return;
     this.#writePage({});
   }
 
@@ -144,7 +144,7 @@ export class TrainingRecord {
 
   #writePage(changes: Partial<TrainingAbout>, isRunning = true): void {
     if (this.about === undefined || this.#metrics.length === 0) return;
-    this.#unwritten = 0;
+    this.#unwrittenSeconds = 0;
     const content = trainingPage({
       ...summarizeTraining(this.output, { ...this.about, ...changes }, this.recordedMetrics, isRunning),
       samples: readSamples(this.output),
@@ -156,9 +156,9 @@ export class TrainingRecord {
 
 /** Returns the lines of earlier sessions up to this step; removes later lines from the file. */
 function keepLinesUntil<T extends { readonly step: number }>(path: string, step: number): T[] {
-  const logged = readJsonLines<T>(path, { repair: true }) ?? [];
-  const cutIndex = step === 0 ? 0 : logged.findIndex((line) => line.step > step);
-  const kept = cutIndex < 0 ? logged : logged.slice(0, cutIndex);
-  if (kept.length < logged.length) keepFirstLines(path, kept.length);
-  return kept;
+  const lines = readJsonLines<T>(path, { repair: true }) ?? [];
+  const cutIndex = step === 0 ? 0 : lines.findIndex((line) => line.step > step);
+  const keptLines = cutIndex < 0 ? lines : lines.slice(0, cutIndex);
+  if (keptLines.length < lines.length) keepFirstLines(path, keptLines.length);
+  return keptLines;
 }

@@ -95,8 +95,8 @@ export async function runTraining<T extends TrainingResult>(
         : 'run it without --finish first',
     });
   if (args.dryRun) return dryRun(job, args, context);
-  const words = [shownPath(resolve(cwd, args.config), cwd), ...args.overrides].map(shellWord);
-  const origin = { command: [`policyloop finetune ${job.command}`, ...words].join(' '), folder: cwd };
+  const commandWords = [shownPath(resolve(cwd, args.config), cwd), ...args.overrides].map(shellWord);
+  const origin = { command: [`policyloop finetune ${job.command}`, ...commandWords].join(' '), folder: cwd };
   mkdirSync(output, { recursive: true });
   const release = lockRun(join(output, trainingFiles.lock));
   try {
@@ -122,18 +122,18 @@ export async function runTraining<T extends TrainingResult>(
     if (result !== undefined) writeLineage(result, lineage);
     await record.end({ outcome: { ended, step }, ...(useCommand !== undefined && { use: useCommand }) });
     const interruptionNote = ended === 'interrupted' ? ['validation not finished; repeat the command'] : [];
-    const place = (path: string) => shownPath(path, cwd);
-    const report = place(join(output, trainingFiles.page));
-    const summary = { ended, step, ...job.summary(trained), result: result ? place(result) : null, report };
+    const shown = (path: string) => shownPath(path, cwd);
+    const report = shown(join(output, trainingFiles.page));
+    const summary = { ended, step, ...job.summary(trained), result: result ? shown(result) : null, report };
     context.print(
       args.json
-        ? JSON.stringify({ ...summary, output: place(output) })
+        ? JSON.stringify({ ...summary, output: shown(output) })
         : [
             `${styleText('bold', ended)} ${figuresText(record, job)}`,
             ...(job.extraLines?.(trained) ?? []),
             ...(result === undefined
               ? [`resume     ${origin.command}`, 'end here   add --finish to write what was learned so far']
-              : [...interruptionNote, `result     ${place(result)}`]),
+              : [...interruptionNote, `result     ${shown(result)}`]),
             ...(useCommand === undefined ? [] : [`run it     ${useCommand}`]),
             `report     ${report}`,
           ].join('\n'),
@@ -166,19 +166,19 @@ async function dryRun<T extends TrainingResult>(
   const bytes = metric.rssBytes + 12 * start.parameters + (sessionBytes ?? 0);
   const earlierMetrics = readJsonLines<Metric>(join(output, trainingFiles.metrics), { repair: false }) ?? [];
   const seconds = secondsLeftOf([...earlierMetrics.filter(({ step }) => step <= start.step), metric]);
-  const place = (path: string) => shownPath(path, cwd);
+  const shown = (path: string) => shownPath(path, cwd);
   const state = start.step < start.totalSteps ? 'resuming' : 'complete';
   const unknownText = `unknown; to measure it, train a few ${unit}s`;
   const time = seconds === undefined ? unknownText : formatDuration(1000 * seconds);
   print(
     args.json
-      ? JSON.stringify({ ...counts, bytes, seconds: seconds ?? null, output: place(output) })
+      ? JSON.stringify({ ...counts, bytes, seconds: seconds ?? null, output: shown(output) })
       : [
           job.line(metric, [metric]) ?? plural(start.totalSteps, unit),
-          `trains     ${plural(start.parameters, 'parameter')} of ${place(about.model)} (${about.method})`,
+          `trains     ${plural(start.parameters, 'parameter')} of ${shown(about.model)} (${about.method})`,
           `memory     ${sessionBytes === undefined ? 'at least' : 'about'} ${formatBytes(bytes)}`,
           `time       ${time}`,
-          `output     ${place(output)}${start.step > 0 ? `, ${state} after ${unit} ${start.step}` : ''}`,
+          `output     ${shown(output)}${start.step > 0 ? `, ${state} after ${unit} ${start.step}` : ''}`,
         ].join('\n'),
   );
   return 0;
@@ -188,7 +188,7 @@ function isLimitReached(
   { minutes = Infinity, tokens = Infinity }: NonNullable<TrainingJob<TrainingResult>['limits']>,
   metrics: readonly Metric[],
 ): boolean {
-  const total = (of: (metric: Metric) => number) => metrics.reduce((sum, metric) => sum + of(metric), 0);
+  const total = (get: (metric: Metric) => number) => metrics.reduce((sum, metric) => sum + get(metric), 0);
   const sampledTokens = total((metric) => (metric.kind === 'step' ? (metric.sampledTokens ?? 0) : 0));
   return sampledTokens >= tokens || total(({ seconds }) => seconds) >= 60 * minutes;
 }
@@ -200,9 +200,9 @@ function explainRejection(error: unknown, output: string, config: object): unkno
   const earlierConfig = isRejection ? readLineage(output)?.config : undefined;
   if (!isRejection || earlierConfig === undefined) return error;
   const currentConfig = JSON.parse(JSON.stringify(fixedSettings(config))) as object;
-  const changed = configChanges(fixedSettings(earlierConfig), currentConfig);
-  if (changed.length === 0) return error;
-  const text = changed.map(
+  const changes = configChanges(fixedSettings(earlierConfig), currentConfig);
+  if (changes.length === 0) return error;
+  const text = changes.map(
     ({ key, was, now: is }) => `${key} was ${JSON.stringify(was)} and is ${JSON.stringify(is)}`,
   );
   return new UserError(
@@ -259,12 +259,12 @@ async function recordEvents<T extends TrainingResult>(
     if (metric.kind !== 'start')
       for (const alarm of findAlarms(metric)) onEvent({ kind: 'alarm', step: metric.step, ...alarm });
   };
-  const onRead: TrainingHooks['onRead'] = (read, of, purpose) => {
+  const onRead: TrainingHooks['onRead'] = (read, total, purpose) => {
     if (read === 0) startMs = milliseconds();
-    const leftMs = (milliseconds() - startMs) * (of / read - 1);
+    const leftMs = (milliseconds() - startMs) * (total / read - 1);
     const label = purpose ?? `${job.unit} ${record.metrics.at(-1)!.step + 1}`;
     const time = purpose && leftMs >= 500 && read > 0 ? `, ${formatDuration(leftMs)} left` : '';
-    activity = `${label}: ${read} of ${plural(of, 'example')}`;
+    activity = `${label}: ${read} of ${plural(total, 'example')}`;
     progress.pause(`${activity}${time}`, 0);
   };
   const onResult = (result: string) => {

@@ -1,9 +1,9 @@
 /** Supervised training: a model learns the replies of a dataset, or to prefer the better replies of pairs. */
 import { mkdirSync, rmSync } from 'node:fs';
 import { isSampled } from '../../src/runs/training/samples.js';
-import { firstLargest } from '../../src/statistics/descriptive.js';
+import { argmax } from '../../src/statistics/descriptive.js';
 import { contentHash } from '../dataset/lineage.js';
-import { type Conversation, renderExample, replyEndId } from '../dataset/read-dataset.js';
+import { type Conversation, encodeExample, replyEndId } from '../dataset/read-dataset.js';
 import { exampleLength, type GetInputs, makeBatch, type TokenExample } from '../engine/batch.js';
 import {
   bestParameters,
@@ -80,7 +80,7 @@ async function learn(
   const { betas, checkpointEvery, evaluateEvery, optimizer, weightDecay } = config;
   const { parameters, threads, tokenizer } = model;
   const order = orderOf(config);
-  const [training, validation] = renderSplits(config, data, model);
+  const [training, validation] = encodeSplits(config, data, model);
   const examples = [training.length, validation.length, ...training, ...validation];
   const identityParts = [fixedSettings(config), contentHash(config.model), ...examples];
   const owner = { identity: identityOf(identityParts, parameters), threads };
@@ -143,9 +143,9 @@ async function learn(
     if (validation.length === 0) return undefined;
     const { step } = state;
     const isStopped = () => isLast && hooks.stop?.() === true;
-    const onRead = (read: number, of: number) => {
-      hooks.onRead?.(read, of, 'validation');
-      if (read < of && isStopped()) throw evaluationStoppedError;
+    const onRead = (read: number, total: number) => {
+      hooks.onRead?.(read, total, 'validation');
+      if (read < total && isStopped()) throw evaluationStoppedError;
     };
     const session = await evaluator.get();
     const inputs = (await objective.get()).inputs(heldOutParts);
@@ -187,7 +187,7 @@ function lazy<T>(open: () => Promise<T>) {
 function estimateBytes({ config, device, trainable }: OpenedModel, ...splits: (readonly Part[])[]): number {
   const settings = { config, trainable, objective: sft, precision: 'float32', purpose: 'train' } as const;
   const [step, evaluation] = splits.map((parts) => {
-    const largest = parts[firstLargest(parts.map(paddedLength))];
+    const largest = parts[argmax(parts.map(paddedLength))];
     return largest && makeBatch(largest, () => ({ weights: 1 }));
   });
   return sessionBytes(buildTrainingGraph({ ...settings, device }), config, step!, evaluation);
@@ -201,20 +201,20 @@ function orderOf({ batchExamples, batchTokens, objective, packing, seed }: Train
 }
 
 /** Renders the examples of both splits as tokens. */
-function renderSplits(
+function encodeSplits(
   { model, observationWeight, packing }: TrainConfig,
   { training, validation }: ConversationSplits,
   { config, tokenizer }: OpenedModel,
 ) {
-  const end = replyEndId(model, config, tokenizer);
-  const render = (split: readonly Conversation[], field: string, weight = 0): readonly TokenExample[] => {
-    const examples = split.map((conversation) => renderExample(tokenizer, end, conversation));
+  const endId = replyEndId(model, config, tokenizer);
+  const encode = (split: readonly Conversation[], field: string, weight = 0): readonly TokenExample[] => {
+    const examples = split.map((conversation) => encodeExample(tokenizer, endId, conversation));
     const joined = packing === 'conversations' ? joinExamples(examples, weight) : examples;
     return usableExamples(joined, config, field);
   };
   return [
-    render(training, 'training', observationWeight),
-    validation.length === 0 ? [] : render(validation, 'validation'),
+    encode(training, 'training', observationWeight),
+    validation.length === 0 ? [] : encode(validation, 'validation'),
   ] as const;
 }
 

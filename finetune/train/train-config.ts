@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
 import { type SettingsKind, settingsKind } from '../../src/base/settings/schema.js';
-import { overlay, parseSettings, type Settings } from '../../src/base/settings/settings.js';
+import { parseSettings, type Settings, toSettings } from '../../src/base/settings/settings.js';
 import { openConfig } from '../../src/config/file.js';
 import { type AdaptableModule, adaptableModules } from '../../src/models/local/graph/adapter.js';
 import {
@@ -281,19 +281,19 @@ export function readTrainingConfig<T extends { readonly output?: string | undefi
   section: 'training' | 'rl',
   kind: SettingsKind<T>,
   ...[file, overrides = [], cwd = '', note]: ConfigArgs
-): { readonly config: T & { readonly output: string }; readonly read: Settings } {
+): { readonly config: T & { readonly output: string }; readonly input: Settings } {
   const source = openConfig(section, file, { cwd });
-  const read = overlay(kind, source, overrides);
-  const parsed = parseSettings(kind, read.content, read.where);
-  for (const text of read.notes) note?.(text);
-  const config = read.absolute(parsed, source.folder, cwd);
+  const input = toSettings(kind, source, overrides);
+  const parsed = parseSettings(kind, input.content, input.where);
+  for (const text of input.notes) note?.(text);
+  const config = input.absolute(parsed, source.folder, cwd);
   if (config.output !== undefined && isPackaged(config.output))
     throw new UserError({
-      ...read.where(['output'], 'value'),
+      ...input.where(['output'], 'value'),
       field: 'output',
       value: config.output,
       message: 'must not be inside the package',
       hint: 'choose another directory, e.g. tuned/mine',
     });
-  return { config: { ...config, output: config.output ?? resolve(cwd, join('tuned', source.stem)) }, read };
+  return { config: { ...config, output: config.output ?? resolve(cwd, join('tuned', source.stem)) }, input };
 }

@@ -8,13 +8,13 @@ import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { shownModelPath } from '../../src/models/local/settings.js';
 import { runFiles } from '../../src/runs/reader.js';
 import { measurementText } from '../../src/runs/training/trainings.js';
-import { trainingLoss } from '../../src/web/training-charts.js';
+import { smoothedLoss } from '../../src/web/training-charts.js';
 import { type DatasetLineage, datasetLineage } from '../dataset/lineage.js';
-import { readComparisons, readConversations } from '../dataset/read-dataset.js';
+import { readConversations, readPairConversations } from '../dataset/read-dataset.js';
 import type { StepLoss } from '../engine/checkpoint.js';
 import { supervisedChecks } from './alarms.js';
 import type { Metric, MetricOf } from './events.js';
-import { lineageOf, servingArguments } from './method.js';
+import { methodFacts, servingArguments } from './method.js';
 import { runTraining, type TrainingArguments } from './session.js';
 import { fineTune } from './supervised.js';
 import { loadTrainConfig } from './train-config.js';
@@ -26,7 +26,7 @@ export async function train(args: TrainingArguments, context: CommandContext): P
   const config = loadTrainConfig(args.config, args.overrides, context.cwd, context.note);
   requireRuntime();
   const isDpo = config.objective.kind === 'dpo';
-  const load = isDpo ? readComparisons : readConversations;
+  const load = isDpo ? readPairConversations : readConversations;
   const data = { training: load(config.dataset, 'train'), validation: load(config.dataset, 'validation') };
   const { model, output } = config;
   const dataset = datasetLineage(config.dataset);
@@ -35,10 +35,10 @@ export async function train(args: TrainingArguments, context: CommandContext): P
       command: 'train',
       output,
       unit: 'step',
-      about: { ...lineageOf(config.method), model, dataset, config },
+      about: { ...methodFacts(config.method), model, dataset, config },
       checks: supervisedChecks,
       figures: (_, metrics) => [
-        `loss ${formatLoss(trainingLoss(metrics.flatMap((one) => (one.kind === 'step' ? (one.loss ?? []) : []))))}`,
+        `loss ${formatLoss(smoothedLoss(metrics.flatMap((one) => (one.kind === 'step' ? (one.loss ?? []) : []))))}`,
       ],
       line: (metric, metrics) => lineOf(metric, metrics, isDpo),
       limits: config.limits,
@@ -65,11 +65,11 @@ function lineOf(metric: Metric, metrics: readonly Metric[], isDpo: boolean): str
   const start = metrics.findLast((one) => one.kind === 'start');
   const best = metrics.findLast((one) => one.kind === 'validation' && one.best) ?? start?.best;
   const lowest = best as StepLoss | undefined;
-  const place =
+  const bestText =
     metric.best || lowest === undefined
       ? 'the lowest so far'
       : `lowest ${formatLoss(lowest.loss)} at step ${lowest.step}`;
-  return `step ${metric.step}  validation loss ${formatLoss(metric.loss)}, ${place}`;
+  return `step ${metric.step}  validation loss ${formatLoss(metric.loss)}, ${bestText}`;
 }
 
 function startText({ totalSteps, training, validation }: MetricOf<'start'>, isDpo: boolean): string {

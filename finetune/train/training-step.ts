@@ -88,8 +88,8 @@ export async function takeStep<E extends TokenSequence>(
     if (muon !== undefined && isMuonMatrix(parameter))
       await muon.step(parameter, gradient, moments, learningRate, scale);
     else {
-      const own = isDecayed(parameter) ? adamw : { ...adamw, weightDecay: 0 };
-      adamWStep(parameter.values, gradient, moments, learningRate, state.optimizerSteps, own, scale);
+      const options = isDecayed(parameter) ? adamw : { ...adamw, weightDecay: 0 };
+      adamWStep(parameter.values, gradient, moments, learningRate, state.optimizerSteps, options, scale);
     }
   }
   return { loss, gradientNorm: norm, learningRate, examples };
@@ -113,21 +113,21 @@ export async function runParts<E extends TokenSequence>(
   let loss = 0;
   let gradients: Gradients | undefined;
   const examples: ExampleResult<E>[] = [];
-  const of = parts.flat(2).length;
+  const total = parts.flat(2).length;
   for (const [index, part] of parts.entries()) {
-    onRead?.(examples.length, of);
+    onRead?.(examples.length, total);
     await yieldToEventLoop();
     abort?.throwIfAborted();
     const result = await session.run(parameters, makeBatch(part, inputsOf), seeds[index] ?? 0);
     loss += result.loss;
     gradients = addGradients(gradients, result.gradients);
-    append(examples, readExamples(part, result));
+    append(examples, exampleResults(part, result));
   }
-  onRead?.(of, of);
+  onRead?.(total, total);
   return { loss, gradients: gradients ?? new Map(), examples };
 }
 
-function readExamples<E extends TokenSequence>(
+function exampleResults<E extends TokenSequence>(
   part: Part<E>,
   { logp, outputs }: Awaited<ReturnType<TrainingSession['run']>>,
 ): readonly ExampleResult<E>[] {

@@ -26,7 +26,7 @@ const plot = { left: 64, right: 560, top: 36, bottom: 312 };
 
 /** Draws `docs/pictures/NAME`. */
 export function drawChart(name: string, { series, title, x }: LineChart): void {
-  const values = series.flatMap(({ intervals, values: own }) => intervals?.flat() ?? own);
+  const values = series.flatMap(({ intervals, values }) => intervals?.flat() ?? values);
   const [low, high] = [smallest(values), largest(values)];
   const pad = 0.04 * (high - low || 1);
   const isLog = x.scale === 'logarithmic';
@@ -52,11 +52,11 @@ export function drawChart(name: string, { series, title, x }: LineChart): void {
     ),
     text(`x="${(plot.left + plot.right) / 2}" y="${height - 8}"`, x.title, 'text-anchor="middle"'),
     text(`x="${plot.left}" y="20"`, title, 'font-weight="bold"'),
-    ...series.flatMap(({ intervals = [], label, values: own }, i) => {
+    ...series.flatMap(({ intervals = [], label, values }, i) => {
       const colour = colours[i % colours.length]!;
       // Whiskers of several series would hide each other at the same x.
       const aside = 4 * (i - (series.length - 1) / 2);
-      const points = own.map((value, j) => `${left(x.at[j]!)} ${top(value)}`);
+      const points = values.map((value, j) => `${left(x.at[j]!)} ${top(value)}`);
       const whiskers = intervals.map(
         ([least, most], j) =>
           `<path d="M${Number(left(x.at[j]!)) + aside} ${top(least)}V${top(most)}" stroke="${colour}" stroke-opacity="0.5" stroke-width="2"/>`,

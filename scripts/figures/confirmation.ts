@@ -23,7 +23,7 @@ import { bestEntries } from '../../src/rollout/replay-buffer.js';
 import { selectionBudget } from '../../src/runs/events.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { interval95 } from '../../src/statistics/bootstrap.js';
-import { firstLargest, largest, mean, quantile } from '../../src/statistics/descriptive.js';
+import { argmax, largest, mean, quantile } from '../../src/statistics/descriptive.js';
 import { maxCompetitors, sequentialHalving } from '../../src/statistics/halving.js';
 import { noiseFloor, spreadOf } from '../../src/statistics/noise-floor.js';
 import { readSources } from '../../src/studies/audit/source.js';
@@ -101,7 +101,7 @@ async function* simulated(): AsyncGenerator<Simulated> {
         });
         const ranked = policies.toSorted((a, b) => b.score - a.score);
         const three = ranked.flatMap((one) => Array<typeof one>(one.copies).fill(one)).slice(0, 3);
-        const old = three[firstLargest(three.map(({ later }) => mean(later.slice(0, final))))]!;
+        const old = three[argmax(three.map(({ later }) => mean(later.slice(0, final))))]!;
         const best = largest(policies.map(({ truth }) => truth));
         oldLoss.push(best - old.truth);
         const near = ranked.slice(0, 5).map(({ returns }) => returns);
@@ -121,12 +121,12 @@ async function* simulated(): AsyncGenerator<Simulated> {
           gains[i]!.loss.push(best - chosen!.truth);
         }
       }
-      for (const [i, { episodes, loss, of }] of gains.entries())
+      for (const [i, { episodes, loss, of: values }] of gains.entries())
         yield {
           ...({ kind: 'simulation', search, noise, candidates: compared[i]! } as const),
           ...{
-            gain: mean(of),
-            interval: interval95([{ values: of }], 'student')!,
+            gain: mean(values),
+            interval: interval95([{ values }], 'student')!,
             losses: [mean(oldLoss), mean(loss)],
             episodes,
           },
@@ -233,7 +233,7 @@ async function* runs(files: readonly string[]): AsyncGenerator<Played> {
       const three = bestEntries(readRun(directory).entries, 3);
       const means: number[] = [];
       for (const { parameters } of three) means.push(await meanOf(parameters, 'selection', final));
-      const old = three[firstLargest(means)]!;
+      const old = three[argmax(means)]!;
       const { confirmations } = readManifest(directory);
       const selection = confirmations.filter(({ stage }) => stage === 'selection');
       const chosen = confirmations.find(({ stage }) => stage === 'final')!;

@@ -1,7 +1,7 @@
 /** Uses a language model as a policy: shows it observations and turns its replies into actions. */
 import { formatShort } from '../environments/catalogue/facts.js';
 import type { Action, EnvironmentSpec, Observation, Space, TextInfo } from '../environments/environment.js';
-import { type Choice, listedChoices, type ReplyFormat, readAction } from './reading.js';
+import { type Choice, listedChoices, parseAction, type ReplyFormat } from './reading.js';
 
 export interface TurnContext {
   readonly choices?: readonly Choice[] | undefined;
@@ -28,12 +28,12 @@ export function genericAgent(
   replyFormat: ReplyFormat = 'text',
 ): Agent {
   const choices = (info?: TextInfo) => listedChoices(actionSpace, undefined, info);
-  const reply = replyRequest(actionSpace, replyFormat);
+  const request = replyRequest(actionSpace, replyFormat);
   return {
-    systemPrompt: (objective) => [objective ?? '', reply].filter((text) => text !== '').join('\n'),
+    systemPrompt: (objective) => [objective ?? '', request].filter((text) => text !== '').join('\n'),
     formatObservation: (observation) =>
       observationSpace.kind === 'text' ? String(observation) : `Observation: ${observationText(observation)}`,
-    extractAction: (reply, now = choices()) => readAction(reply, actionSpace, now, replyFormat),
+    extractAction: (reply, now = choices()) => parseAction(reply, actionSpace, now, replyFormat),
     choices,
     askAgain: askAgainText,
   };

@@ -37,58 +37,58 @@ export function comparePlays(
   { columns, cwd }: Pick<CommandContext, 'columns' | 'cwd'>,
 ): string | undefined {
   const paths = findRuns(request.runs, { cwd, runsDir: request.runsDir });
-  const plays = paths.filter(isPlay);
-  if (plays.length === 0) return undefined;
-  if (plays.length < paths.length)
+  const playPaths = paths.filter(isPlay);
+  if (playPaths.length === 0) return undefined;
+  if (playPaths.length < paths.length)
     throw new UserError({
       field: 'runs',
-      value: shownPath(plays[0]!, cwd),
+      value: shownPath(playPaths[0]!, cwd),
       message: "agent runs can't be compared with other runs",
       hint: 'compare agent runs separately from other runs',
     });
   rejectOptions(request);
-  const read = plays.map((path) => readPlay(path, cwd, request.unfinished));
-  const kept = read.filter((play) => 'result' in play);
-  const leftOut = read.filter((play) => 'reason' in play);
-  if (kept.length === 0) throw noRunsLeftError(leftOut, request.unfinished);
-  requireSameEnvironment(kept);
-  const results = kept.map(({ result }) => result);
+  const outcomes = playPaths.map((path) => readPlay(path, cwd, request.unfinished));
+  const includedPlays = outcomes.filter((play) => 'result' in play);
+  const leftOut = outcomes.filter((play) => 'reason' in play);
+  if (includedPlays.length === 0) throw noRunsLeftError(leftOut, request.unfinished);
+  requireSameEnvironment(includedPlays);
+  const results = includedPlays.map(({ result }) => result);
   const names = namesOf(results);
-  const compared = results.map((result, i): ComparedPlay => ({ ...result, name: names[i]! }));
-  const isScored = kept.every(({ games }) => games.every(({ score }) => score !== undefined));
+  const comparedPlays = results.map((result, i): ComparedPlay => ({ ...result, name: names[i]! }));
+  const isScored = includedPlays.every(({ games }) => games.every(({ score }) => score !== undefined));
   const measure = isScored ? 'score' : 'return';
-  const namedGames = kept.map(({ games }, i) => ({ games, name: names[i]! }));
+  const namedGames = includedPlays.map(({ games }, i) => ({ games, name: names[i]! }));
   const differences = differencesOf(namedGames, measure);
-  if (request.json) return JSON.stringify({ plays: compared, measure, differences, leftOut });
+  if (request.json) return JSON.stringify({ plays: comparedPlays, measure, differences, leftOut });
   const allColumns = playColumns(isScored);
-  if (request.format !== undefined) return tableFormats[request.format](compared, allColumns).trimEnd();
-  const texts = [compared[0]!.environment, terminalTable(compared, allColumns, columns)];
+  if (request.format !== undefined) return tableFormats[request.format](comparedPlays, allColumns).trimEnd();
+  const texts = [comparedPlays[0]!.environment, terminalTable(comparedPlays, allColumns, columns)];
   if (differences.length > 0) {
     texts.push(terminalTable(differences, differenceColumnsOf(`${measure}, same games`), columns));
     append(texts, verdictRule(differences.filter(({ p }) => p !== null).length));
-  } else if (compared.length > 1)
+  } else if (comparedPlays.length > 1)
     texts.push('No two of these agent runs share a game. To compare players, use the same seed.');
   return [...texts, ...leftOutText(leftOut)].join('\n\n');
 }
 
 function rejectOptions({ against, by, html, target }: PlayRequest): void {
-  const given = Object.entries({ against, by, html, target }).find(([, value]) => value !== undefined);
-  if (given === undefined) return;
+  const givenOption = Object.entries({ against, by, html, target }).find(([, value]) => value !== undefined);
+  if (givenOption === undefined) return;
   throw new UserError({
-    field: `--${given[0]}`,
+    field: `--${givenOption[0]}`,
     message: "doesn't apply to agent runs, which have no learning curve and no groups",
     alternatives: ['--json', '--format'],
   });
 }
 
-interface ReadPlay {
+interface RecordedPlay {
   readonly result: PlayResult;
   readonly games: readonly GameRecord[];
   readonly environment: string;
 }
 
 /** Reads an agent run, or returns the reason why it is left out: damaged or unfinished. */
-function readPlay(path: string, cwd: string, unfinished: boolean): ReadPlay | OmittedRun {
+function readPlay(path: string, cwd: string, unfinished: boolean): RecordedPlay | OmittedRun {
   const run = shownPath(path, cwd);
   try {
     const result = playResult(path, cwd);
@@ -104,7 +104,7 @@ function readPlay(path: string, cwd: string, unfinished: boolean): ReadPlay | Om
 }
 
 /** @throws UserError if the agent runs have different environments or options */
-function requireSameEnvironment(plays: readonly ReadPlay[]): void {
+function requireSameEnvironment(plays: readonly RecordedPlay[]): void {
   const [first] = plays;
   const other = plays.find(({ environment }) => environment !== first!.environment);
   if (other === undefined) return;
@@ -118,30 +118,30 @@ function requireSameEnvironment(plays: readonly ReadPlay[]): void {
 
 /** Names each agent run after its player or model, plus the path of its run if the name isn't unique. */
 function namesOf(results: readonly PlayResult[]): readonly string[] {
-  const short = results.map(({ model, player }) => (player === 'model' ? model : player));
-  return short.map((name, i) =>
-    short.filter((other) => other === name).length === 1 ? name : `${name} (${results[i]!.run})`,
+  const shortNames = results.map(({ model, player }) => (player === 'model' ? model : player));
+  return shortNames.map((name, i) =>
+    shortNames.filter((other) => other === name).length === 1 ? name : `${name} (${results[i]!.run})`,
   );
 }
 
 /** Compares each pair of players over the games with the same seeds. */
 function differencesOf(
-  all: readonly { readonly games: readonly GameRecord[]; readonly name: string }[],
+  plays: readonly { readonly games: readonly GameRecord[]; readonly name: string }[],
   measure: PlayMeasure,
 ): readonly GroupDifference[] {
-  const found = all.flatMap(({ games, name: of }, i) =>
-    all.slice(i + 1).flatMap(({ games: others, name: against }) => {
+  const differences = plays.flatMap(({ games, name: of }, i) =>
+    plays.slice(i + 1).flatMap(({ games: others, name: against }) => {
       const values = new Map(others.map((game) => [game.seed, game[measure]!]));
-      const shared = games.filter(({ seed }) => values.has(seed));
+      const sharedGames = games.filter(({ seed }) => values.has(seed));
       return pairedDifference(
         { of, against },
-        shared.map((game) => game[measure]!),
-        shared.map(({ seed }) => values.get(seed)!),
+        sharedGames.map((game) => game[measure]!),
+        sharedGames.map(({ seed }) => values.get(seed)!),
         measure === 'score' ? [0, 1] : undefined,
       );
     }),
   );
-  return withVerdicts(found);
+  return withVerdicts(differences);
 }
 
 const toEstimate = (value: number | null, interval: PlayResult['returnCi95']) =>

@@ -11,34 +11,34 @@ import { callConcurrency, type PlaySetup } from './play-setup.js';
 import { type Conversation, messagesOf, type Speaker } from './speaker.js';
 
 /** The agent run fails after this many consecutive rounds in which every call fails. */
-const patience = 3;
+const maxFailedRounds = 3;
 
-export interface ModelSpeaker {
+export interface ModelSpeakers {
   /** @param wave 1-based number of the batch of games that are played concurrently */
   speaker(wave: number): Speaker;
   /** The reason why a speaker returned nothing: a limit, or a stop request. */
-  stopped(): StopReason | undefined;
+  stopReason(): StopReason | undefined;
 }
 
 /** Creates an agent run's speakers, which throw a ModelError for a fatal error, or if the model keeps failing. */
-export function modelSpeakers(
+export function createModelSpeakers(
   { agent, config, ledger }: PlaySetup,
   model: LanguageModel,
   { emit, now, stop }: RunSession,
   {
-    left,
+    msLeft,
     send,
     unfinishedCalls,
   }: {
     /** Time left in milliseconds. */
-    readonly left: number;
+    readonly msLeft: number;
     readonly send: RunDirectory['send'];
     /** Calls of an earlier process in games that it didn't finish. */
     readonly unfinishedCalls: readonly CallRecord[];
   },
-): ModelSpeaker {
-  const timer = Number.isFinite(left)
-    ? AbortSignal.timeout(Math.round(Math.max(0, Math.min(left, 2 ** 31 - 1))))
+): ModelSpeakers {
+  const timer = Number.isFinite(msLeft)
+    ? AbortSignal.timeout(Math.round(Math.max(0, Math.min(msLeft, 2 ** 31 - 1))))
     : undefined;
   const caller = {
     ledger,
@@ -51,21 +51,21 @@ export function modelSpeakers(
     onWait: (ms: number) => emit({ kind: 'rate-limited', seconds: Math.round(ms / 1000) }),
   };
   const isTimeUp = () => timer?.aborted === true && !stop.abort.aborted;
-  const warned = new Set<string>();
+  const shownWarnings = new Set<string>();
   const limit = pLimit(callConcurrency(config));
   let isReached = false;
   let failedRounds = 0;
   let stopReason: StopReason | undefined;
 
   /** Finds the call that an earlier process made at this point. If a game's last call failed, it is made again. */
-  function findRecordedCall(here: Pick<CallRecord, 'iteration' | 'candidate' | 'attempt' | 'messages'>) {
+  function findRecordedCall(point: Pick<CallRecord, 'iteration' | 'candidate' | 'attempt' | 'messages'>) {
     const gameCalls = unfinishedCalls.filter(
-      ({ candidate, iteration }) => candidate === here.candidate && iteration === here.iteration,
+      ({ candidate, iteration }) => candidate === point.candidate && iteration === point.iteration,
     );
     return gameCalls.findLast(
       ({ attempt, messages, outcome }) =>
-        attempt === here.attempt &&
-        JSON.stringify(messages) === JSON.stringify(here.messages) &&
+        attempt === point.attempt &&
+        JSON.stringify(messages) === JSON.stringify(point.messages) &&
         (outcome.kind !== 'error' || gameCalls.some((later) => later.attempt > attempt)),
     );
   }
@@ -74,8 +74,8 @@ export function modelSpeakers(
     isReached ||= hasReachedModel(call);
     emit({ kind: 'call-finished', call });
     for (const message of call.completion?.warnings ?? []) {
-      if (!warned.has(message)) emit({ kind: 'warning', message });
-      warned.add(message);
+      if (!shownWarnings.has(message)) emit({ kind: 'warning', message });
+      shownWarnings.add(message);
     }
   }
 
@@ -107,7 +107,7 @@ export function modelSpeakers(
       if (result.kind === 'limit') exceededLimit = result.limit;
       return result.kind === 'ended' ? result.calls[0] : undefined;
     };
-    const calls = await Promise.all(conversations.map((one) => limit(() => ask(one))));
+    const calls = await Promise.all(conversations.map((conversation) => limit(() => ask(conversation))));
     for (const call of calls) if (call !== undefined && !unfinishedCalls.includes(call)) log(call);
     for (const call of calls) {
       const error = call && finalError(call, isReached);
@@ -119,13 +119,13 @@ export function modelSpeakers(
     } else if (exceededLimit !== undefined) stopReason = { kind: 'limit', limit: exceededLimit };
     if (stopReason !== undefined) return undefined;
     failedRounds = calls.every((call) => call?.outcome.kind === 'error') ? failedRounds + 1 : 0;
-    if (failedRounds >= patience) throw neverAnswered(calls);
+    if (failedRounds >= maxFailedRounds) throw neverAnswered(calls);
     return calls.map((call) => ({ text: call!.completion?.text ?? '' }));
   }
 
   return {
     speaker: (wave) => ({ reply: (conversations) => reply(wave, conversations) }),
-    stopped: () => stopReason,
+    stopReason: () => stopReason,
   };
 }
 

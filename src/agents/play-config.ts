@@ -2,7 +2,7 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { settingsKind } from '../base/settings/schema.js';
-import { overlay, parseSettings, type Settings, withoutUnknownKeys } from '../base/settings/settings.js';
+import { parseSettings, type Settings, toSettings, withoutUnknownKeys } from '../base/settings/settings.js';
 import { nameSchema, withModules } from '../config/config.js';
 import { openConfig } from '../config/file.js';
 import { limitsSchema } from '../config/limits.js';
@@ -15,7 +15,7 @@ import { agentShape, fallbacks } from './settings.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 
-const players = ['model', 'expert', 'random', 'first'] as const;
+const playerNames = ['model', 'expert', 'random', 'first'] as const;
 
 const policySchema = z
   .strictObject({
@@ -43,7 +43,7 @@ const modelSchema = z.discriminatedUnion(
   providerHints,
 );
 
-const settings = z.strictObject({
+const baseSchema = z.strictObject({
   $schema: z.string().optional().describe('Schema for editors'),
   name: nameSchema.optional().describe('Name of the run directory'),
   environment: z
@@ -52,7 +52,7 @@ const settings = z.strictObject({
   policy: policySchema,
   model: modelSchema.optional().describe('Model that plays; required only for `player: model`'),
   player: z
-    .enum(players)
+    .enum(playerNames)
     .default('model')
     .describe(
       'Player: `model`, `expert` (plays the winning commands), `random` (takes random possible actions) or `first` (always takes the first one)',
@@ -73,7 +73,7 @@ const settings = z.strictObject({
     .describe('Limits; the agent run ends before a call that could exceed one'),
 });
 
-type WrittenConfig = z.output<typeof settings>;
+type WrittenConfig = z.output<typeof baseSchema>;
 
 export type PlayConfig = Omit<WrittenConfig, '$schema' | 'environment'> & {
   readonly environment: Omit<EnvironmentConfig, 'parallel'>;
@@ -81,7 +81,7 @@ export type PlayConfig = Omit<WrittenConfig, '$schema' | 'environment'> & {
 
 export type PlayModelConfig = NonNullable<PlayConfig['model']>;
 
-const schema = settings.superRefine(({ model, player }, context) => {
+const schema = baseSchema.superRefine(({ model, player }, context) => {
   if (player === 'model' && model === undefined)
     context.addIssue({
       code: 'custom',
@@ -117,7 +117,7 @@ export function loadPlayConfig(
 ): LoadedPlay {
   const opened = openConfig('agents', file, { cwd });
   const source = asWritten ? withoutUnknownKeys(opened, playKind) : opened;
-  const settings = overlay(playKind, source, overrides);
+  const settings = toSettings(playKind, source, overrides);
   const parsed = parseSettings(playKind, settings.content, settings.where);
   const { $schema: _, ...config } = settings.absolute(parsed, asWritten ? undefined : source.folder, cwd);
   const { environment } = config;

@@ -9,7 +9,7 @@ import type { RunDirectory } from '../runs/writer.js';
 import { mean } from '../statistics/descriptive.js';
 import { type RunContext, type RunSession, runInDirectory } from '../studies/run.js';
 import type { EventDisplay } from '../studies/run-progress.js';
-import { type ModelSpeaker, modelSpeakers } from './model-speaker.js';
+import { createModelSpeakers, type ModelSpeakers } from './model-speaker.js';
 import { gamesOf, playFigures, playMeans } from './play-result.js';
 import type { PlaySetup } from './play-setup.js';
 import { type Game, playGames } from './player.js';
@@ -49,9 +49,9 @@ async function playRemaining(session: PlaySession): Promise<void> {
     ledger.record(call);
     if (call.iteration > recorded.iteration) unfinishedCalls.push(call);
   }
-  const left = leftMs(session);
+  const msLeft = leftMs(session);
   const send = directory.send.bind(directory);
-  const speaker = model && modelSpeakers(setup, model, session, { left, send, unfinishedCalls });
+  const speakers = model && createModelSpeakers(setup, model, session, { msLeft, send, unfinishedCalls });
   updateManifest(session, { status: 'running', reason: undefined });
   emit({
     kind: 'run-started',
@@ -64,7 +64,7 @@ async function playRemaining(session: PlaySession): Promise<void> {
   });
   let reason: StopReason | undefined;
   for (let wave = recorded.iteration + 1; reason === undefined && games.length < config.episodes; wave++)
-    reason = stopReason(session) ?? (await playWave(session, wave, speaker));
+    reason = stopReason(session) ?? (await playWave(session, wave, speakers));
   reason ??= { kind: 'iterations' };
   updateManifest(session, { status: statusAfter(reason), reason });
   emit({ kind: 'run-finished', reason, usage: ledger.totals, ...limitsUsed(session) });
@@ -91,17 +91,17 @@ function limitsUsed({ activeMs, setup: { ledger } }: PlaySession) {
 async function playWave(
   session: PlaySession,
   wave: number,
-  model: ModelSpeaker | undefined,
+  speakers: ModelSpeakers | undefined,
 ): Promise<StopReason | undefined> {
   const { directory, emit, games, setup, stop } = session;
-  const { agent, arena, config, ledger, starts } = setup;
+  const { agent, arena, config, ledger, startSeeds } = setup;
   const { asks, fallback, history, historyTokens } = config.policy;
   const player =
-    model === undefined
+    speakers === undefined
       ? createPlayer(config.player, agent, arena)
-      : { agent, asks, fallback, speaker: model.speaker(wave) };
-  const first = games.length;
-  const seeds = starts.slice(first, first + Math.min(config.parallel, arena.batch.slotCount));
+      : { agent, asks, fallback, speaker: speakers.speaker(wave) };
+  const firstIndex = games.length;
+  const seeds = startSeeds.slice(firstIndex, firstIndex + Math.min(config.parallel, arena.batch.slotCount));
   const samplingSeeds = deriveSeeds(config.seed, [samplingStream, wave], seeds.length);
   let played: readonly Game<Reply>[];
   try {
@@ -112,12 +112,12 @@ async function playWave(
   } catch (error) {
     return failureOf(error, stop);
   }
-  if (played.length === 0) return model!.stopped();
-  const named = agent.choices()?.filter(({ action, text }) => text !== String(action));
-  const names = new Map(named?.map(({ action, text }) => [action, text]));
+  if (played.length === 0) return speakers!.stopReason();
+  const namedChoices = agent.choices()?.filter(({ action, text }) => text !== String(action));
+  const names = new Map(namedChoices?.map(({ action, text }) => [action, text]));
   for (const [i, game] of played.entries()) {
-    const place = { iteration: wave, candidate: i, episode: first + i, seed: seeds[i]! };
-    const record = recordOf(game, model !== undefined, place, names);
+    const place = { iteration: wave, candidate: i, episode: firstIndex + i, seed: seeds[i]! };
+    const record = recordOf(game, speakers !== undefined, place, names);
     games.push(record);
     emit({ kind: 'game-finished', game: record });
   }

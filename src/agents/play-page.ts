@@ -38,9 +38,9 @@ export function writePlayPage(path: string): string {
 export function playPage(path: string): Page {
   const summary = summaryOf(path);
   const { manifest, status } = summary;
-  const recorded = openLogs(path, true);
-  const games = gamesOf(recorded);
-  const calls = [...recorded.calls];
+  const logs = openLogs(path, true);
+  const games = gamesOf(logs);
+  const calls = [...logs.calls];
   const figures = playFigures(games);
   const name = manifest.play?.player === 'model' ? manifest.model : (manifest.play?.player ?? manifest.model);
   return {
@@ -58,7 +58,7 @@ export function playPage(path: string): Page {
     }),
     sections: sectionsOf(
       ['result', 'Result', headline(figures, manifest)],
-      ['warnings', 'Warnings', warningList(recorded.faults)],
+      ['warnings', 'Warnings', warningList(logs.faults)],
       ['games', 'Games', transcripts(games, calls, manifest.run)],
       ['usage', 'Usage', calls.length > 0 && usageView(manifest)],
       ['config', 'Config', preformatted(readOwnText(join(path, runFiles.config)))],
@@ -70,7 +70,7 @@ export function playPage(path: string): Page {
 
 function headline(figures: PlayFigures, { activeMs, iterations, usage }: Manifest): Content {
   const { games, lost, maxScore, meanLength, meanReturn, meanScore, truncated, unclear, won } = figures;
-  const overGames = (ends: unknown) => `${ends === null ? 'of' : 'over'} ${plural(games, 'game')}`;
+  const overGames = (interval: unknown) => `${interval === null ? 'of' : 'over'} ${plural(games, 'game')}`;
   const tokens = usage.promptTokens + usage.completionTokens;
   return html`<dl class="headline main">
 ${meanScore !== null && resultTile(`Mean score${maxScore === null ? '' : ` of ${formatReturn(maxScore)}`}`, meanScore, figures.scoreCi95, overGames(figures.scoreCi95))}
@@ -92,10 +92,10 @@ ${caps !== undefined && caps.length > 0 && html`<p>Limits: ${formatCaps(caps)}</
 ${usage.faults !== undefined && Object.keys(usage.faults).length > 0 && html`<p>Faults: ${formatFaults(usage.faults)}</p>`}`;
 
 function reproduction(manifest: Manifest): Content {
-  const again = shellWord(`../${manifest.run}-again`);
+  const newDirectory = shellWord(`../${manifest.run}-again`);
   const commands = [
     '# the same games again, in a new directory',
-    `npx policyloop play config.yaml --run-dir ${again}`,
+    `npx policyloop play config.yaml --run-dir ${newDirectory}`,
     ...(manifest.play?.player === 'model'
       ? [
           '# the same games with the recorded replies, without calling the model',
@@ -123,16 +123,16 @@ export function transcripts(
   const [first] = calls;
   const system = first?.messages[0]?.role === 'system' ? first.messages[0].content : undefined;
   const callsByGame = groupBy(calls, gameKey);
-  let left = maxCharacters;
-  const shown = games.filter((game) => {
-    left -= game.turns.reduce((sum, { message, reply = '' }) => sum + message.length + reply.length, 0);
-    return left >= 0;
+  let remaining = maxCharacters;
+  const shownGames = games.filter((game) => {
+    remaining -= game.turns.reduce((sum, { message, reply = '' }) => sum + message.length + reply.length, 0);
+    return remaining >= 0;
   });
   const isScored = games.some(({ score }) => score !== undefined);
   return html`${system !== undefined && html`<details><summary>System message <span class="muted">${plural(system.length, 'character')}</span></summary>${preformatted(system)}</details>`}
 <p class="log-head" aria-hidden="true"><span>game</span><span>${isScored ? 'score' : 'return'}</span><span></span><span>outcome</span></p>
-${shown.map((game) => transcript(game, callsByGame.get(gameKey(game)) ?? []))}
-${shown.length < games.length && html`<p class="note">Not shown here: ${plural(games.length - shown.length, 'more game')}. To see one, use <code>policyloop show ${run} --game ${shown.length + 1}</code></p>`}`;
+${shownGames.map((game) => transcript(game, callsByGame.get(gameKey(game)) ?? []))}
+${shownGames.length < games.length && html`<p class="note">Not shown here: ${plural(games.length - shownGames.length, 'more game')}. To see one, use <code>policyloop show ${run} --game ${shownGames.length + 1}</code></p>`}`;
 }
 
 const gameKey = ({ iteration, candidate }: { readonly iteration: number; readonly candidate: number }) =>
@@ -156,14 +156,14 @@ ${turns.map((turn, i) => turnEntry(turn, i, callByAttempt.get(i)))}
 </details>`;
 }
 
-export function ending({ lost, truncated, won }: GameRecord): 'won' | 'lost' | 'cut' | 'ended' {
+export function endingOf({ lost, truncated, won }: GameRecord): 'won' | 'lost' | 'cut' | 'ended' {
   if (won) return 'won';
   if (lost) return 'lost';
   return truncated ? 'cut' : 'ended';
 }
 
 function endChip(game: GameRecord): Content | undefined {
-  const end = ending(game);
+  const end = endingOf(game);
   if (end === 'ended') return undefined;
   const chipClass = { won: 'good', lost: 'bad', cut: 'warn' }[end];
   return html`<span class="chip ${chipClass}">${end === 'cut' ? 'cut off by a limit' : end}</span>`;
@@ -171,18 +171,18 @@ function endChip(game: GameRecord): Content | undefined {
 
 function turnEntry(turn: GameTurn, index: number, call: CallRecord | undefined): Content {
   const { message, reply, reward, valid } = turn;
-  const done = actionText(turn);
-  const shownReply = reply !== undefined && reply.trim() !== done ? reply : undefined;
+  const takenAction = turnActionText(turn);
+  const shownReply = reply !== undefined && reply.trim() !== takenAction ? reply : undefined;
   return html`<article>
 <h3>Turn ${index + 1} ${reward !== 0 && html`<span class="chip ${reward > 0 ? 'good' : 'bad'}">${reward > 0 ? '+' : ''}${formatNumber(reward)}</span>`}${valid === false && html`<span class="chip warn">names no action</span>`}</h3>
 ${preformatted(message)}
 ${shownReply !== undefined && html`<h4>Reply</h4>${shownReply === '' ? html`<p class="muted">(empty)</p>` : preformatted(shownReply)}`}
-<p class="evaluated">${done === undefined ? html`<span class="muted">No step was taken.</span>` : html`<b>${'>'} ${done}</b>${valid === false && html` <span class="muted">(fallback action)</span>`}`}${call && callText(call)}</p>
+<p class="evaluated">${takenAction === undefined ? html`<span class="muted">No step was taken.</span>` : html`<b>${'>'} ${takenAction}</b>${valid === false && html` <span class="muted">(fallback action)</span>`}`}${call && callText(call)}</p>
 </article>`;
 }
 
 /** Formats an action, in words if possible; undefined if no step was taken. */
-export function actionText({ action, words }: GameTurn): string | undefined {
+export function turnActionText({ action, words }: GameTurn): string | undefined {
   if (action === undefined) return undefined;
   if (words !== undefined) return words;
   return typeof action === 'object' ? action.map((value) => formatNumber(value)).join(', ') : String(action);

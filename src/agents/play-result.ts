@@ -49,12 +49,12 @@ export function playResult(path: string, cwd: string): PlayResult {
 export function playText(result: PlayResult, cwd: string): string {
   const { caps, games, maxScore, meanScore, of, returnCi95, scoreCi95, usage } = result;
   const gamesText = games === of ? plural(games, 'game') : `${games} of ${plural(of, 'game')}`;
-  const [ended, reason] = [headlineOf(result), describeReason(result)];
+  const [headline, reason] = [headlineOf(result), describeReason(result)];
   const playerName = result.player === 'model' ? result.model : result.player;
   const hasReport = existsSync(join(cwd, result.report)) || existsSync(result.report);
   const lines = [
-    `${styleText('bold', ended)}: ${gamesText} of ${result.environment} by ${playerName}`,
-    ...(reason === ended ? [] : [`reason      ${reason}`]),
+    `${styleText('bold', headline)}: ${gamesText} of ${result.environment} by ${playerName}`,
+    ...(reason === headline ? [] : [`reason      ${reason}`]),
     ...(meanScore === null ? [] : [`score       ${meanText(meanScore, scoreCi95, ofMaximum(maxScore))}`]),
     `return      ${meanText(result.meanReturn, returnCi95)}`,
     ...(result.won === null ? [] : [`won         ${percent(result.won)}, lost ${percent(result.lost ?? 0)}`]),
@@ -74,13 +74,13 @@ export function playText(result: PlayResult, cwd: string): string {
   return lines.join('\n');
 }
 
-/** Formats a mean, with its 95% interval if there is one. @param most text to append to the mean, e.g. ` of 5` */
-function meanText(value: number | null, interval: readonly [number, number] | null, most = ''): string {
+/** Formats a mean, with its 95% interval if there is one. @param suffix text to append to the mean, e.g. ` of 5` */
+function meanText(value: number | null, interval: readonly [number, number] | null, suffix = ''): string {
   if (value === null) return '–';
-  return `${formatReturn(value)}${most}${interval === null ? '' : `  95 % interval ${formatInterval(interval)}`}`;
+  return `${formatReturn(value)}${suffix}${interval === null ? '' : `  95 % interval ${formatInterval(interval)}`}`;
 }
 
-const ofMaximum = (most: number | null) => (most === null ? '' : ` of ${formatReturn(most)}`);
+const ofMaximum = (maximum: number | null) => (maximum === null ? '' : ` of ${formatReturn(maximum)}`);
 
 export const percent = (share: number): string => `${Number((100 * share).toFixed(1))} %`;
 
@@ -118,23 +118,23 @@ export function playMeans(games: readonly GameRecord[]): Pick<PlayFigures, 'mean
 }
 
 export function playFigures(games: readonly GameRecord[]): PlayFigures {
-  const returns = summarize(games.map((game) => game.return));
+  const returnSummary = summarize(games.map((game) => game.return));
   const scores = games.flatMap(({ score }) => score ?? []);
   const maxScores = games.flatMap(({ maxScore }) => maxScore ?? []);
   // If all maximum scores are known and no score is negative, assume that scores range from 0 to the highest maximum.
   const isBounded = maxScores.length === games.length && scores.every((score) => score >= 0);
-  const score = summarize(scores, isBounded ? [0, largest(maxScores)] : realLine);
-  const share = (of: (game: GameRecord) => boolean | undefined) => {
-    const known = games.map(of).filter((value) => value !== undefined);
+  const scoreSummary = summarize(scores, isBounded ? [0, largest(maxScores)] : realLine);
+  const share = (flagOf: (game: GameRecord) => boolean | undefined) => {
+    const known = games.map(flagOf).filter((value) => value !== undefined);
     return known.length === 0 ? null : known.filter(Boolean).length / known.length;
   };
   const replies = games.flatMap(({ turns }) => turns.flatMap(({ valid }) => valid ?? []));
   return {
     games: games.length,
-    meanReturn: returns?.mean ?? null,
-    returnCi95: returns?.meanInterval ?? null,
-    meanScore: score?.mean ?? null,
-    scoreCi95: score?.meanInterval ?? null,
+    meanReturn: returnSummary?.mean ?? null,
+    returnCi95: returnSummary?.meanInterval ?? null,
+    meanScore: scoreSummary?.mean ?? null,
+    scoreCi95: scoreSummary?.meanInterval ?? null,
     maxScore: maxScores.length === 0 ? null : mean(maxScores),
     won: share(({ won }) => won),
     lost: share(({ lost }) => lost),
@@ -145,6 +145,6 @@ export function playFigures(games: readonly GameRecord[]): PlayFigures {
 }
 
 /** Returns the games recorded in a run directory. */
-export const gamesOf = (recorded: { readonly episodes: Iterable<unknown> }): readonly GameRecord[] => [
-  ...(recorded.episodes as Iterable<GameRecord>),
+export const gamesOf = (logs: { readonly episodes: Iterable<unknown> }): readonly GameRecord[] => [
+  ...(logs.episodes as Iterable<GameRecord>),
 ];

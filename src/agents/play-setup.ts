@@ -10,7 +10,7 @@ import { isRemote } from '../environments/remote/remote-environment.js';
 import { callsIn } from '../experiment/setup/open-models.js';
 import { waitOnClock } from '../models/hosted/retry.js';
 import type { LanguageModel } from '../models/language-model.js';
-import { moduleModel } from '../models/user-model.js';
+import { newUserModel } from '../models/user-model.js';
 import { Ledger, usageConfig } from '../proposers/budget.js';
 import { createModel } from '../proposers/create-model.js';
 import { fingerprint, fixedSettings } from '../runs/fingerprint.js';
@@ -31,7 +31,7 @@ export interface PlaySetup {
   readonly agent: PromptedAgent;
   readonly model: LanguageModel | undefined;
   readonly ledger: Ledger;
-  readonly starts: readonly number[];
+  readonly startSeeds: readonly number[];
   readonly fingerprint: string;
   readonly prompts: { readonly hash: string };
   readonly modules?: ModuleHashes;
@@ -39,22 +39,22 @@ export interface PlaySetup {
 
 /**
  * @param env environment variables, for keys and server addresses
- * @param own model that replaces the config's
+ * @param replacementModel model that replaces the config's
  * @throws UserError if a part can't be created, or parts don't fit together; EnvironmentError if a reset fails
  */
 export async function setUpPlay(
   config: PlayConfig,
   env: Readonly<Record<string, string | undefined>>,
-  own?: LanguageModel,
+  replacementModel?: LanguageModel,
 ): Promise<PlaySetup> {
   const { environment, episodes, maxSteps, player, policy, seed } = config;
   const { options } = environment;
-  const counted = player === 'model' ? usageModel(config) : undefined;
+  const countedModel = player === 'model' ? usageModel(config) : undefined;
   const parallel = Math.min(config.parallel, episodes);
   const arena = await openArena(environment, parallel, env);
   try {
-    const starts = evaluationSeeds(seed, episodes);
-    await arena.batch.reset(starts.slice(0, 1));
+    const startSeeds = evaluationSeeds(seed, episodes);
+    await arena.batch.reset(startSeeds.slice(0, 1));
     await requirePlayer(player, arena);
     const agent = openAgent({
       environment: arena,
@@ -64,7 +64,7 @@ export async function setUpPlay(
       replyFormat: replyFormatOf(policy.act),
       field: 'policy.prompts',
     });
-    const model = player === 'model' ? (own ?? (await openModel(config, env))) : undefined;
+    const model = player === 'model' ? (replacementModel ?? (await openModel(config, env))) : undefined;
     if (model !== undefined) requireSupport(config, arena, agent, model);
     const modules = modulesOf(config);
     const hashes = modules.length === 0 ? undefined : hashModules(modules);
@@ -73,12 +73,12 @@ export async function setUpPlay(
       arena,
       agent,
       model,
-      starts,
+      startSeeds,
       ledger: new Ledger({
         limits: config.limits,
-        ...(counted === undefined
+        ...(countedModel === undefined
           ? { price: undefined, maxTokens: undefined, usesTokens: false }
-          : usageConfig(counted)),
+          : usageConfig(countedModel)),
       }),
       fingerprint: fingerprint(config, agent.hash, hashes),
       prompts: { hash: agent.hash },
@@ -106,11 +106,11 @@ async function openArena(
 
 /** Returns the model whose usage counts; in a replay, the model of the recorded agent run. */
 function usageModel({ model }: PlayConfig): PlayModelConfig {
-  return model!.provider === 'replayed' ? usageModel(recordedConfig(model!.run)) : model!;
+  return model!.provider === 'replayed' ? usageModel(readRecordedConfig(model!.run)) : model!;
 }
 
 /** Reads the config of a recorded agent run. @throws UserError if the directory contains no agent run by a model */
-function recordedConfig(run: string): PlayConfig {
+function readRecordedConfig(run: string): PlayConfig {
   try {
     const { play } = readManifest(run);
     const { config } = loadPlayConfig(join(run, runFiles.config), [], '', true);
@@ -124,13 +124,13 @@ function recordedConfig(run: string): PlayConfig {
 }
 
 async function openModel(
-  { model: written, parallel }: PlayConfig,
+  { model: modelConfig, parallel }: PlayConfig,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<LanguageModel> {
-  const model = withBatch(written!, parallel);
-  if (model.provider === 'module') return moduleModel(model);
+  const model = withBatch(modelConfig!, parallel);
+  if (model.provider === 'module') return newUserModel(model);
   if (model.provider !== 'replayed') return createModel(model, env, waitOnClock);
-  recordedConfig(model.run);
+  readRecordedConfig(model.run);
   const cassette = { path: model.run, model: readManifest(model.run).model, calls: callsIn(model.run) };
   // Recorded replies may have been restricted to given texts.
   return { ...createModel(model, env, waitOnClock, cassette), choosesTexts: true };

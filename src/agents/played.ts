@@ -5,32 +5,32 @@ import { formatReturn, plural } from '../base/text/numbers.js';
 import { fitText } from '../base/text/width.js';
 import type { GameRecord } from '../runs/events.js';
 import { openLogs, readManifest } from '../runs/reader.js';
-import { actionText, ending } from './play-page.js';
+import { endingOf, turnActionText } from './play-page.js';
 import { gamesOf, playResult, playText } from './play-result.js';
 
 export const isPlay = (path: string): boolean => unlessRejected(() => readManifest(path).play) !== undefined;
 
 /**
  * Returns the output of `show` for an agent run: its result or one of its games.
- * @param number 1-based number of a game; if undefined, the result is shown
+ * @param gameNumber 1-based number of a game; if undefined, the result is shown
  * @throws UserError for a game that was not played
  */
 export function playOutput(
   path: string,
-  number: number | undefined,
+  gameNumber: number | undefined,
   json: boolean,
   { columns, cwd }: Pick<CommandContext, 'columns' | 'cwd'>,
 ): string {
-  if (number === undefined) {
+  if (gameNumber === undefined) {
     const result = playResult(path, cwd);
     return json ? JSON.stringify(result) : fitText(playText(result, cwd), columns);
   }
   const games = gamesOf(openLogs(path, true));
-  const game = games[number - 1];
+  const game = games[gameNumber - 1];
   if (game === undefined)
     throw new UserError({
       field: '--game',
-      value: number,
+      value: gameNumber,
       message: `this agent run has ${games.length === 0 ? 'no complete games' : `only ${plural(games.length, 'complete game')}`}`,
     });
   return json ? JSON.stringify(game) : gameText(game);
@@ -40,15 +40,15 @@ function gameText(game: GameRecord): string {
   const { episode, last, length, score, seed, turns } = game;
   const lines = turns.flatMap((turn) => {
     const { message, reply, reward } = turn;
-    const done = actionText(turn);
+    const takenAction = turnActionText(turn);
     const replyLines =
-      reply !== undefined && reply.trim() !== done ? [`  reply: ${reply.replace(/\s+/g, ' ')}`] : [];
+      reply !== undefined && reply.trim() !== takenAction ? [`  reply: ${reply.replace(/\s+/g, ' ')}`] : [];
     const rewardText = reward === 0 ? '' : `    reward ${formatReturn(reward)}`;
-    return [message, ...replyLines, `> ${done ?? '(no action)'}${rewardText}`, ''];
+    return [message, ...replyLines, `> ${takenAction ?? '(no action)'}${rewardText}`, ''];
   });
   const head = `game ${episode + 1}, seed ${seed}`;
   const scoreText = score === undefined ? '' : `, score ${formatReturn(score)}`;
-  const end = ending(game);
+  const end = endingOf(game);
   return [
     ...[head, '', ...lines, last, ''],
     `${end === 'cut' ? 'cut off' : end} after ${plural(length, 'step')}: return ${formatReturn(game.return)}${scoreText}`,

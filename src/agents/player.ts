@@ -59,29 +59,29 @@ export interface GameSeeds {
 
 /** Plays one episode per pair of seeds, in order; once the speaker stops, omits its batch and all later ones. */
 export async function playGames<R extends Reply>(
-  setting: GameSetup<R>,
+  setup: GameSetup<R>,
   seeds: readonly GameSeeds[],
 ): Promise<readonly Game<R>[]> {
-  const { batch } = setting.arena;
+  const { batch } = setup.arena;
   const games: RunningGame<R>[] = [];
-  for (let first = 0; first < seeds.length; first += batch.slotCount) {
-    const waveSeeds = seeds.slice(first, first + batch.slotCount);
+  for (let firstIndex = 0; firstIndex < seeds.length; firstIndex += batch.slotCount) {
+    const waveSeeds = seeds.slice(firstIndex, firstIndex + batch.slotCount);
     const observations = await batch.reset(waveSeeds.map(({ start }) => start));
     const wave = waveSeeds.map(
-      ({ sampling }, slot) => new RunningGame(setting, slot, first + slot, sampling, observations[slot]!),
+      ({ sampling }, slot) => new RunningGame(setup, slot, firstIndex + slot, sampling, observations[slot]!),
     );
-    let running = wave;
-    while (running.length > 0) {
-      const replies = await setting.speaker.reply(running.map((game) => game.conversation()));
+    let runningGames = wave;
+    while (runningGames.length > 0) {
+      const replies = await setup.speaker.reply(runningGames.map((game) => game.conversation()));
       if (replies === undefined) return games.map((game) => game.result());
-      const actingGames = running.flatMap((game, i) => {
-        const action = game.take(replies[i]!);
+      const actingGames = runningGames.flatMap((game, i) => {
+        const action = game.handleReply(replies[i]!);
         return action === undefined ? [] : [{ game, action }];
       });
       const moves = actingGames.map(({ game, action }) => ({ slot: game.slot, action }));
       const steps = moves.length === 0 ? [] : await batch.step(moves);
-      for (const [i, { game, action }] of actingGames.entries()) game.stepped(action, steps[i]!);
-      running = running.filter((game) => !game.ended);
+      for (const [i, { game, action }] of actingGames.entries()) game.addStep(action, steps[i]!);
+      runningGames = runningGames.filter((game) => !game.ended);
     }
     append(games, wave);
   }
@@ -90,8 +90,8 @@ export async function playGames<R extends Reply>(
 
 class RunningGame<R extends Reply> {
   readonly slot: number;
-  readonly #setting: GameSetup<R>;
-  readonly #number: number;
+  readonly #setup: GameSetup<R>;
+  readonly #gameIndex: number;
   readonly #seed: number;
   readonly #random: RandomGenerator;
   readonly #objective: string | undefined;
@@ -101,22 +101,22 @@ class RunningGame<R extends Reply> {
   #message = '';
   #steps = 0;
   /** Number of replies that named no action since the last step. */
-  #unclear = 0;
+  #unclearCount = 0;
   /** The reply that led to the step in progress. */
-  #said: Pick<Turn<R>, 'message' | 'reply' | 'valid'> | undefined;
+  #pendingTurn: Pick<Turn<R>, 'message' | 'reply' | 'valid'> | undefined;
   #terminated = false;
   #truncated = false;
 
-  constructor(setting: GameSetup<R>, slot: number, number: number, seed: number, observation: Observation) {
+  constructor(setup: GameSetup<R>, slot: number, number: number, seed: number, observation: Observation) {
     this.slot = slot;
-    this.#setting = setting;
-    this.#number = number;
+    this.#setup = setup;
+    this.#gameIndex = number;
     this.#seed = seed;
     this.#random = createGenerator(seed, [1]);
-    const objective = setting.arena.batch.objective?.(slot);
+    const objective = setup.arena.batch.objective?.(slot);
     const isStated = objective === undefined || mentions(observation, objective);
-    this.#objective = objective ?? (isTextWorld(setting.arena) ? String(observation) : undefined);
-    this.#see(isStated ? observation : `${objective}\n${observation}`);
+    this.#objective = objective ?? (isTextWorld(setup.arena) ? String(observation) : undefined);
+    this.#observe(isStated ? observation : `${objective}\n${observation}`);
   }
 
   get ended(): boolean {
@@ -125,7 +125,7 @@ class RunningGame<R extends Reply> {
 
   conversation(): Conversation<R> {
     const turn = this.#turns.length;
-    const before = this.#shown();
+    const before = this.#shownTurns();
     return {
       system: this.#system(before),
       before,
@@ -134,22 +134,22 @@ class RunningGame<R extends Reply> {
       // `GenerateOptions` requires seeds below 2^31.
       seed: deriveSeeds(this.#seed, [0, turn], 1)[0]! >>> 1,
       choices: this.#choices,
-      game: this.#number,
+      game: this.#gameIndex,
       turn,
     };
   }
 
   /** @returns the action to take; undefined if the model is asked again or the episode ends */
-  take(reply: R): Action | undefined {
-    const { agent, asks = 2, fallback } = this.#setting;
+  handleReply(reply: R): Action | undefined {
+    const { agent, asks = 2, fallback } = this.#setup;
     const message = this.#message;
     const namedAction = agent.extractAction(reply.text, this.#choices);
     const valid = namedAction !== undefined;
-    this.#unclear = valid ? 0 : this.#unclear + 1;
-    const isAsked = !valid && fallback === 'ask-again' && this.#unclear <= asks;
+    this.#unclearCount = valid ? 0 : this.#unclearCount + 1;
+    const isAsked = !valid && fallback === 'ask-again' && this.#unclearCount <= asks;
     const action = namedAction ?? (isAsked ? undefined : this.#fallback());
     if (action !== undefined) {
-      this.#said = { message, reply, valid };
+      this.#pendingTurn = { message, reply, valid };
       return action;
     }
     if (isAsked) this.#message = agent.askAgain(this.#choices);
@@ -158,22 +158,22 @@ class RunningGame<R extends Reply> {
     return undefined;
   }
 
-  stepped(action: Action, { observation, reward, terminated, truncated }: Step): void {
-    this.#unclear = 0;
+  addStep(action: Action, { observation, reward, terminated, truncated }: Step): void {
+    this.#unclearCount = 0;
     this.#steps++;
     this.#terminated = terminated;
     this.#truncated = truncated;
-    this.#see(observation, reward);
-    this.#add({ ...this.#said!, action, reward });
+    this.#observe(observation, reward);
+    this.#add({ ...this.#pendingTurn!, action, reward });
   }
 
   #add(turn: Turn<R>): void {
     this.#turns.push(turn);
-    this.#truncated ||= this.#turns.length >= this.#setting.maxTurns && !this.#terminated;
+    this.#truncated ||= this.#turns.length >= this.#setup.maxTurns && !this.#terminated;
   }
 
-  #see(observation: Observation, reward?: number): void {
-    const { agent, arena } = this.#setting;
+  #observe(observation: Observation, reward?: number): void {
+    const { agent, arena } = this.#setup;
     const info = arena.batch.info?.(this.slot);
     this.#info = info;
     this.#choices = agent.choices(info);
@@ -183,35 +183,35 @@ class RunningGame<R extends Reply> {
 
   /** Returns the system prompt; includes the objective if the first turn, which states it, is no longer shown. */
   #system(before: readonly Turn<R>[]): string {
-    const isWhole = before.length === this.#turns.length;
-    return this.#setting.agent.systemPrompt(isWhole ? undefined : this.#objective);
+    const isComplete = before.length === this.#turns.length;
+    return this.#setup.agent.systemPrompt(isComplete ? undefined : this.#objective);
   }
 
   /** Selects the latest turns that fit `history` and the token limit. Retries since the last step are always shown. */
-  #shown(): readonly Turn<R>[] {
-    const { history, historyTokens, speaker } = this.#setting;
-    const most = Math.max(history, this.#unclear);
-    let shown = most === 0 ? [] : this.#turns.slice(-most);
-    if (historyTokens === undefined) return shown;
-    const count = (before: readonly Turn<R>[]) => {
+  #shownTurns(): readonly Turn<R>[] {
+    const { history, historyTokens, speaker } = this.#setup;
+    const maxShown = Math.max(history, this.#unclearCount);
+    let turns = maxShown === 0 ? [] : this.#turns.slice(-maxShown);
+    if (historyTokens === undefined) return turns;
+    const countTokens = (before: readonly Turn<R>[]) => {
       const messages = messagesOf({ system: this.#system(before), before, message: this.#message });
       return speaker.count?.(messages) ?? estimatePromptTokens(messages);
     };
-    let [fewest, atMost] = [Math.min(this.#unclear, shown.length), shown.length];
-    while (fewest < atMost) {
-      const middle = Math.ceil((fewest + atMost) / 2);
-      if (count(shown.slice(shown.length - middle)) <= historyTokens) fewest = middle;
-      else atMost = middle - 1;
+    let [low, high] = [Math.min(this.#unclearCount, turns.length), turns.length];
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if (countTokens(turns.slice(turns.length - middle)) <= historyTokens) low = middle;
+      else high = middle - 1;
     }
-    shown = shown.slice(shown.length - fewest);
-    return shown;
+    turns = turns.slice(turns.length - low);
+    return turns;
   }
 
   /** Chooses the fallback action; undefined if the episode ends or no action can be drawn. */
   #fallback(): Action | undefined {
-    const { fallback } = this.#setting;
+    const { fallback } = this.#setup;
     if (fallback === 'end') return undefined;
-    const space = this.#setting.arena.actionSpace;
+    const space = this.#setup.arena.actionSpace;
     const pick = (count: number) => (fallback === 'first' ? 0 : this.#random.integers(0, count));
     if (space.kind === 'tuple') return space.spaces.map(({ n, start = 0 }) => start + pick(n));
     if (space.kind === 'box') return fallback === 'first' ? undefined : randomVector(space, this.#random);

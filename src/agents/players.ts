@@ -20,7 +20,7 @@ export const createPlayer = (name: PlayConfig['player'], agent: Agent, arena: Ar
 
 /** Plays the winning commands of each game. */
 function expertPlayer(agent: Agent, { batch }: Arena): Player {
-  const known = new Map<number, readonly string[]>();
+  const commandsByGame = new Map<number, readonly string[]>();
   return {
     fallback: 'end',
     asks: 0,
@@ -31,8 +31,8 @@ function expertPlayer(agent: Agent, { batch }: Arena): Player {
         await yieldToEventLoop();
         // All games are in the same batch, so a game's number is also its slot.
         for (const { game, turn } of conversations)
-          if (turn === 0) known.set(game, (await batch.gold?.(game)) ?? []);
-        return conversations.map(({ game, turn }) => ({ text: known.get(game)?.[turn] ?? '' }));
+          if (turn === 0) commandsByGame.set(game, (await batch.gold?.(game)) ?? []);
+        return conversations.map(({ game, turn }) => ({ text: commandsByGame.get(game)?.[turn] ?? '' }));
       },
     },
   };
@@ -61,8 +61,8 @@ export async function requirePlayer(
   player: PlayConfig['player'],
   { actionSpace, batch, id }: Arena,
 ): Promise<void> {
-  const reject = (message: string, also: readonly string[]) => {
-    const alternatives = ['model', ...also];
+  const reject = (message: string, otherPlayers: readonly string[]) => {
+    const alternatives = ['model', ...otherPlayers];
     throw new UserError({ field: 'player', value: player, message, alternatives });
   };
   if (player === 'model') return;

@@ -14,8 +14,8 @@ import { loadTemplates } from '../prompting/templates/rendering.js';
 import { isFolder, templateFile } from '../prompting/templates/template-files.js';
 import { samplesOf } from '../prompting/templates/variables.js';
 import { type Agent, genericAgent, observationText } from './agent.js';
-import { type Choice, listedChoices, type ReplyFormat, readAction } from './reading.js';
-import { type EnvironmentView, environmentSets, viewOf } from './views.js';
+import { type Choice, listedChoices, parseAction, type ReplyFormat } from './reading.js';
+import { type EnvironmentView, environmentPromptSets, viewOf } from './views.js';
 
 export interface PromptedAgent extends Agent {
   /** SHA-256 of the set's templates and their partials; empty for `plain`. */
@@ -36,32 +36,32 @@ const plainSet = 'plain';
 const fileNames = ['system', 'observation', 'ask-again'] as const;
 
 /** Opens the agent of a prompt set. @throws UserError if the set is missing, invalid or for another environment */
-export function openAgent(given: AgentOptions): PromptedAgent {
-  const { environment, options, replyFormat } = given;
+export function openAgent(settings: AgentOptions): PromptedAgent {
+  const { environment, options, replyFormat } = settings;
   const view = viewOf(environment.id, options);
-  const set = given.prompts ?? defaultSet(environment, view);
+  const set = settings.prompts ?? defaultSet(environment, view);
   if (set === plainSet) return { ...genericAgent(environment, replyFormat), hash: '' };
-  const templates = openTemplates(set, given, view);
+  const templates = openTemplates(set, settings, view);
   const { actionSpace, observationSpace, maxSteps = Number.POSITIVE_INFINITY } = environment;
-  const stepLimit = Math.min(maxSteps, given.maxSteps);
+  const stepLimit = Math.min(maxSteps, settings.maxSteps);
   const common = { json: replyFormat === 'json', vector: vectorOf(actionSpace) };
-  const choices = (info?: TextInfo) => listedChoices(actionSpace, view?.words, info);
+  const choices = (info?: TextInfo) => listedChoices(actionSpace, view?.actionNames, info);
   const actionsOf = (listed: readonly Choice[] | undefined) => listed?.map(({ text }) => ({ text })) ?? null;
   const system = (objective: string | null) =>
     templates.system({
       ...common,
-      environment: descriptionContext(environment, options, given.maxSteps),
-      description: environmentDescription(environment, options, given.maxSteps) ?? null,
+      environment: descriptionContext(environment, options, settings.maxSteps),
+      description: environmentDescription(environment, options, settings.maxSteps) ?? null,
       numeric: observationSpace.kind !== 'text' && actionSpace.kind !== 'text',
       objective,
       actions: actionsOf(choices()),
       facts: templates.facts,
     } satisfies SystemContext & { facts: Facts });
-  const first = system(null);
+  const basePrompt = system(null);
   return {
     hash: templates.hash,
     choices,
-    systemPrompt: (objective) => (objective === undefined ? first : system(objective)),
+    systemPrompt: (objective) => (objective === undefined ? basePrompt : system(objective)),
     formatObservation: (observation, { choices: now, info, steps, reward }) =>
       templates.observation({
         ...common,
@@ -75,14 +75,14 @@ export function openAgent(given: AgentOptions): PromptedAgent {
         actions: actionsOf(now),
         state: view?.state(observation) ?? {},
       } satisfies ObservationContext & { state: Facts }),
-    extractAction: (reply, now = choices()) => readAction(reply, actionSpace, now, replyFormat),
+    extractAction: (reply, now = choices()) => parseAction(reply, actionSpace, now, replyFormat),
     askAgain: (now) => templates.askAgain({ ...common, actions: actionsOf(now) } satisfies AskAgainContext),
   };
 }
 
 /** Chooses the default set. Text environments with fixed choices, such as bandits and probes, need no template. */
 function defaultSet({ actionSpace, observationSpace }: EnvironmentSpec, view?: EnvironmentView) {
-  if (view !== undefined) return view.sets[0];
+  if (view !== undefined) return view.promptSets[0];
   if (observationSpace.kind !== 'text') return 'generic';
   return actionSpace.kind === 'text' && actionSpace.choices !== undefined ? plainSet : 'text-world';
 }
@@ -98,30 +98,30 @@ function vectorOf(space: Space): SystemContext['vector'] {
   };
 }
 
-function openTemplates(set: string, given: AgentOptions, view: EnvironmentView | undefined) {
-  const agents = join(packageRoot(), 'prompts', 'agents');
-  const folder = findSet(set, agents, given, view);
-  const facts = environmentFacts(given.environment.id, given.options);
+function openTemplates(set: string, settings: AgentOptions, view: EnvironmentView | undefined) {
+  const setsFolder = join(packageRoot(), 'prompts', 'agents');
+  const folder = findSet(set, setsFolder, settings, view);
+  const facts = environmentFacts(settings.environment.id, settings.options);
   const state = view?.state(view.sample) ?? {};
   const samples = [
     samplesOf(systemSchema, { facts }),
     samplesOf(observationSchema, { state }),
     samplesOf(askAgainSchema),
   ];
-  const templates = samples.map((own, i) => {
-    const file = templateFile(folder, fileNames[i]!, fileNames, given.field, join('agents', 'generic'));
-    return { file, samples: own };
+  const templates = samples.map((templateSamples, i) => {
+    const file = templateFile(folder, fileNames[i]!, fileNames, settings.field, join('agents', 'generic'));
+    return { file, samples: templateSamples };
   });
-  const { hash, renderers } = loadTemplates(templates, [join(packageRoot(), 'prompts'), agents, folder]);
+  const { hash, renderers } = loadTemplates(templates, [join(packageRoot(), 'prompts'), setsFolder, folder]);
   const [system, observation, askAgain] = renderers;
   return { facts, system: system!, observation: observation!, askAgain: askAgain!, hash };
 }
 
-const builtInSets: readonly string[] = [...environmentSets, 'text-world', 'generic'];
+const builtInSets: readonly string[] = [...environmentPromptSets, 'text-world', 'generic'];
 
 function findSet(
   set: string,
-  own: string,
+  setsFolder: string,
   { environment, field }: AgentOptions,
   view: EnvironmentView | undefined,
 ): string {
@@ -130,18 +130,18 @@ function findSet(
     throw new UserError({ field, message: 'there is no such folder', value: set });
   }
   const alternatives = [
-    ...builtInSets.filter((name) => !environmentSets.includes(name) || view?.sets.includes(name)),
+    ...builtInSets.filter((name) => !environmentPromptSets.includes(name) || view?.promptSets.includes(name)),
     plainSet,
     "the path of a folder (with a '/')",
   ];
-  if (environmentSets.includes(set) && !view?.sets.includes(set))
+  if (environmentPromptSets.includes(set) && !view?.promptSets.includes(set))
     throw new UserError({
       field,
       message: `this prompt set doesn't describe ${environment.id}`,
       value: set,
       alternatives,
     });
-  if (builtInSets.includes(set)) return join(own, set);
+  if (builtInSets.includes(set)) return join(setsFolder, set);
   const near = closestMatch(set, alternatives.slice(0, -1));
   const message = 'there is no such prompt set for agents';
   throw new UserError({ field, message, value: set, near, alternatives });

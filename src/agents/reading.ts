@@ -13,7 +13,7 @@ export const answerFormats = ['text', 'json', 'constrained'] as const;
 export const replyFormatOf = (act: string): ReplyFormat => (act === 'json' ? act : 'text');
 
 /** Finds the action that a reply names outside its thinking. `choices`: the currently possible actions, if known. */
-export function readAction(
+export function parseAction(
   reply: string,
   space: Space,
   choices: readonly Choice[] | undefined,
@@ -39,8 +39,8 @@ function lastAction(reply: string, space: Space, choices: readonly Choice[] | un
     );
   }
   const { length } = space.kind === 'box' ? space.low : space.spaces;
-  const last = numbers.slice(-length);
-  return isValidAction(last, space) ? last : undefined;
+  const lastNumbers = numbers.slice(-length);
+  return isValidAction(lastNumbers, space) ? lastNumbers : undefined;
 }
 
 /** Finds the command in a free-text reply: its last non-empty line, without a leading `>`. */
@@ -61,9 +61,9 @@ const normalize = (text: string) =>
 function lastChoice(reply: string, choices: readonly Choice[]): Action | undefined {
   const text = normalize(reply);
   let found: { readonly action: Action; readonly length: number; readonly end: number } | undefined;
-  for (const { text: words, action } of choices) {
-    const { length } = normalize(words);
-    const end = lastEnd(text, normalize(words));
+  for (const { text: name, action } of choices) {
+    const { length } = normalize(name);
+    const end = lastEnd(text, normalize(name));
     if (end === undefined) continue;
     const isLater = found === undefined || end > found.end;
     if (isLater || (end === found?.end && length > found.length)) found = { action, length, end };
@@ -74,20 +74,20 @@ function lastChoice(reply: string, choices: readonly Choice[]): Action | undefin
 const wordCharacter = /[\p{L}\p{N}_]/u;
 
 /** Finds the end of the last occurrence of `words` that isn't part of a longer word. */
-function lastEnd(text: string, words: string): number | undefined {
-  for (let at = text.lastIndexOf(words); at >= 0; at = at === 0 ? -1 : text.lastIndexOf(words, at - 1)) {
-    const end = at + words.length;
-    const isOwn = !wordCharacter.test(text[at - 1] ?? ' ') && !wordCharacter.test(text[end] ?? ' ');
-    if (isOwn) return end;
+function lastEnd(text: string, phrase: string): number | undefined {
+  for (let at = text.lastIndexOf(phrase); at >= 0; at = at === 0 ? -1 : text.lastIndexOf(phrase, at - 1)) {
+    const end = at + phrase.length;
+    const isSeparate = !wordCharacter.test(text[at - 1] ?? ' ') && !wordCharacter.test(text[end] ?? ' ');
+    if (isSeparate) return end;
   }
   return undefined;
 }
 
 /** An action in a JSON object: a string, a number or a list. */
-const actionMember = /"action"\s*:\s*("(?:[^"\\]|\\.)*"|\[[^[\]]*\]|-?\d[\d.eE+-]*)\s*[,}]/g;
+const actionPattern = /"action"\s*:\s*("(?:[^"\\]|\\.)*"|\[[^[\]]*\]|-?\d[\d.eE+-]*)\s*[,}]/g;
 
 function jsonAction(reply: string, space: Space, choices: readonly Choice[] | undefined): Action | undefined {
-  const value = jsonIn([...reply.matchAll(actionMember)].at(-1)?.[1] ?? '');
+  const value = jsonIn([...reply.matchAll(actionPattern)].at(-1)?.[1] ?? '');
   if (typeof value === 'string') {
     const namedChoice = choices?.find(({ text }) => normalize(text) === normalize(value));
     if (namedChoice !== undefined) return namedChoice.action;
@@ -97,7 +97,7 @@ function jsonAction(reply: string, space: Space, choices: readonly Choice[] | un
   }
   const action = typeof value === 'number' && space.kind === 'box' ? [value] : value;
   const isAction =
-    typeof action === 'number' || (Array.isArray(action) && action.every((one) => typeof one === 'number'));
+    typeof action === 'number' || (Array.isArray(action) && action.every((item) => typeof item === 'number'));
   return isAction && space.kind !== 'text' && isValidAction(action, space) ? action : undefined;
 }
 
@@ -121,11 +121,11 @@ export function listedChoices(
       return actionsIn(space).map((action, i) => ({ text: words?.[i] ?? String(action), action }));
     case 'tuple': {
       if (space.spaces.reduce((product, { n }) => product * n, 1) > maxCombinations) return undefined;
-      const combined = space.spaces.reduce<readonly (readonly number[])[]>(
-        (found, part) => found.flatMap((before) => actionsIn(part).map((value) => [...before, value])),
+      const combinations = space.spaces.reduce<readonly (readonly number[])[]>(
+        (prefixes, part) => prefixes.flatMap((prefix) => actionsIn(part).map((value) => [...prefix, value])),
         [[]],
       );
-      return combined.map((action) => ({ text: action.join(', '), action }));
+      return combinations.map((action) => ({ text: action.join(', '), action }));
     }
     case 'text':
       return (info?.admissible ?? space.choices)?.map((text) => ({ text, action: text }));

@@ -48,10 +48,10 @@ export async function runPlay(
     const config = { ...loaded.config, ...(model && { model: withListPrice(model, context.env) }) };
     const setup = await setUpPlay(config, context.env);
     await openModel(setup, context);
-    const place = newRunPath(args, args.config, context, config.name);
-    const directory = createRunDirectory(place, {
+    const path = newRunPath(args, args.config, context, config.name);
+    const directory = createRunDirectory(path, {
       configYaml: playYaml(config),
-      manifest: playManifest(setup, basename(place), context.now()),
+      manifest: playManifest(setup, basename(path), context.now()),
       now: context.now,
     });
     return playAndReport(setup, directory, args, context);
@@ -72,8 +72,8 @@ export async function resumePlay(
   const manifest = readManifest(path);
   const { iterations, reason } = manifest;
   const isLimited = reason?.kind === 'limit';
-  const sameLimits = JSON.stringify(originalConfig.limits) === JSON.stringify(loaded.config.limits);
-  const isComplete = isLimited ? sameLimits : loaded.config.episodes <= iterations.done;
+  const hasSameLimits = JSON.stringify(originalConfig.limits) === JSON.stringify(loaded.config.limits);
+  const isComplete = isLimited ? hasSameLimits : loaded.config.episodes <= iterations.done;
   if (manifest.status === 'completed' && isComplete) {
     if (await finishKilledRun(path, context.now, () => undefined)) return report(path, args, context);
     throw new UserError({
@@ -100,15 +100,15 @@ export async function resumePlay(
 const maxExpectedTokens = 16_384;
 
 async function openModel(setup: PlaySetup, { note }: CommandContext): Promise<void> {
-  const { agent, arena, config, model, starts } = setup;
+  const { agent, arena, config, model, startSeeds } = setup;
   if (model === undefined) return;
   if (model.expect !== undefined) {
-    const [observation] = await arena.batch.reset(starts.slice(0, 1));
+    const [observation] = await arena.batch.reset(startSeeds.slice(0, 1));
     const info = arena.batch.info?.(0);
     const message = agent.formatObservation(observation!, { choices: agent.choices(info), info, steps: 0 });
-    const turns = 1 + Math.min(config.policy.history, config.maxSteps);
+    const turnCount = 1 + Math.min(config.policy.history, config.maxSteps);
     const countTokens = (text: string) => estimatePromptTokens([{ content: text }]);
-    const fullPromptTokens = countTokens(agent.systemPrompt()) + 2 * turns * countTokens(message);
+    const fullPromptTokens = countTokens(agent.systemPrompt()) + 2 * turnCount * countTokens(message);
     model.expect(config.policy.historyTokens ?? Math.min(fullPromptTokens, maxExpectedTokens));
   }
   const description = await model.open?.();
@@ -126,8 +126,8 @@ async function playAndReport(
   try {
     await playInDirectory(setup, directory, createDisplay({ json, quiet }, context, true), context);
   } catch (error) {
-    const ended = { ...playResult(path, context.cwd), status: 'failed', error: messageOf(error) };
-    if (json) context.print(JSON.stringify(ended));
+    const failedResult = { ...playResult(path, context.cwd), status: 'failed', error: messageOf(error) };
+    if (json) context.print(JSON.stringify(failedResult));
     throw error;
   }
   return report(path, args, context);

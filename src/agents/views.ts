@@ -9,8 +9,8 @@ import type { Observation } from '../environments/environment.js';
 
 export interface EnvironmentView {
   /** Prompt sets, the default first. The short ones are for training small models. */
-  readonly sets: readonly [string, ...string[]];
-  readonly words: readonly string[];
+  readonly promptSets: readonly [string, ...string[]];
+  readonly actionNames: readonly string[];
   /** An arbitrary observation, for checking templates. */
   readonly sample: Observation;
   /** The parts of an observation by name, which templates use as `state`. */
@@ -50,38 +50,38 @@ function taxiFacts(observation: Observation): Facts {
 }
 
 function blackjackFacts(observation: Observation): Facts {
-  const [sum, dealer, usable] = observation as readonly [number, number, number];
-  return { sum, dealer: dealer === 1 ? 'an ace' : dealer, dealerCard: dealer, usableAce: usable === 1 };
+  const [sum, dealer, ace] = observation as readonly [number, number, number];
+  return { sum, dealer: dealer === 1 ? 'an ace' : dealer, dealerCard: dealer, usableAce: ace === 1 };
 }
 
 const views: Readonly<Record<string, (facts: Facts) => EnvironmentView>> = {
   CartPole: () => ({
-    sets: ['cartpole', 'cartpole-short'],
-    words: ['left', 'right'],
+    promptSets: ['cartpole', 'cartpole-short'],
+    actionNames: ['left', 'right'],
     sample: [0, 0, 0, 0],
     state: cartPoleFacts,
   }),
   FrozenLake: ({ columns }) => ({
-    sets: ['frozenlake'],
-    words: ['left', 'down', 'right', 'up'],
+    promptSets: ['frozenlake'],
+    actionNames: ['left', 'down', 'right', 'up'],
     sample: 0,
     state: cellFacts(Number(columns)),
   }),
   Blackjack: () => ({
-    sets: ['blackjack', 'blackjack-short'],
-    words: ['stick', 'hit'],
+    promptSets: ['blackjack', 'blackjack-short'],
+    actionNames: ['stick', 'hit'],
     sample: [4, 1, 0],
     state: blackjackFacts,
   }),
   Taxi: () => ({
-    sets: ['taxi'],
-    words: ['south', 'north', 'east', 'west', 'pick up', 'drop off'],
+    promptSets: ['taxi'],
+    actionNames: ['south', 'north', 'east', 'west', 'pick up', 'drop off'],
     sample: 0,
     state: taxiFacts,
   }),
   CliffWalking: () => ({
-    sets: ['cliffwalking'],
-    words: ['up', 'right', 'down', 'left'],
+    promptSets: ['cliffwalking'],
+    actionNames: ['up', 'right', 'down', 'left'],
     sample: 36,
     state: cellFacts(12),
   }),
@@ -91,4 +91,6 @@ export function viewOf(id: string, options: Options): EnvironmentView | undefine
   return views[environmentName(id)]?.(environmentFacts(id, options));
 }
 
-export const environmentSets: readonly string[] = Object.values(views).flatMap((view) => view({}).sets);
+export const environmentPromptSets: readonly string[] = Object.values(views).flatMap(
+  (view) => view({}).promptSets,
+);

@@ -19,7 +19,7 @@ const secretPattern = /KEY|TOKEN|SECRET|PASS|CREDENTIAL/;
 const passVariable = 'POLICYLOOP_PASS_ENV';
 
 /** The variables that child processes may see, including those that `POLICYLOOP_PASS_ENV` lists. */
-export function childEnvironment(
+export function childEnv(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Record<string, string | undefined> {
   const passedNames = (env[passVariable] ?? '').split(',').map((name) => name.trim());
@@ -28,7 +28,7 @@ export function childEnvironment(
     if (passedNames.includes(name)) return true;
     return (
       !secretPattern.test(upper) &&
-      (allowedNames.has(upper) || allowedPrefixes.some((begin) => upper.startsWith(begin)))
+      (allowedNames.has(upper) || allowedPrefixes.some((prefix) => upper.startsWith(prefix)))
     );
   };
   return Object.fromEntries(Object.entries(env).filter(([name]) => isPassed(name)));

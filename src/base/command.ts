@@ -66,7 +66,7 @@ export const commonOptions = {
     demandOption: true,
     describe: 'Runs, training runs, directories of runs (sweeps, evaluations), or quoted patterns',
   },
-  labeled: {
+  labelTarget: {
     type: 'string',
     demandOption: true,
     describe: 'Run, training run or directory of runs, by name or path, or a quoted pattern',

@@ -34,7 +34,7 @@ export function exitCodeOf(status: string): number {
 }
 
 /** Exit code of a command that threw. */
-export const exitCodeOfError = (error: unknown): number =>
+export const errorExitCode = (error: unknown): number =>
   error instanceof UserError && !(error instanceof WorkError) ? exitCodes.usage : exitCodes.failure;
 
 /** @throws UserError unless the option's value is undefined, or a whole number of at least `minimum` */

@@ -20,36 +20,36 @@ const secretPatterns = [
 
 /** Hides user names, passwords and query values in URLs, and secrets that `secretPatterns` match. */
 export function redactAddresses(text: string): string {
-  const safe = text
+  const result = text
     // A password can contain spaces.
     .replaceAll(/(?<=:\/\/)[^/?#\n"']*@/g, `${mask}@`)
     .replaceAll(/(?<=:\/\/)[^\s"']+/g, (rest) => {
       const afterLogin = rest.slice(Math.max(0, rest.lastIndexOf('@')));
-      const [place, ...query] = afterLogin.split('?');
+      const [address, ...query] = afterLogin.split('?');
       return [
-        afterLogin === rest ? place! : mask + place!,
+        afterLogin === rest ? address! : mask + address!,
         ...query.map((part) => part.replaceAll(/=[^&]*/g, `=${mask}`)),
       ].join('?');
     });
-  return secretPatterns.reduce((shown, pattern) => shown.replaceAll(pattern, mask), safe);
+  return secretPatterns.reduce((shown, pattern) => shown.replaceAll(pattern, mask), result);
 }
 
 /**
  * Hides secrets that appear verbatim or URL-encoded.
- * @param cut true if `…` may replace the end of a secret; then also hides its first 4 or more characters before `…`
+ * @param mayBeCut true if `…` may replace the end of a secret; then also hides its first 4 or more characters before `…`
  */
-export function hideSecrets(text: string, secrets: readonly string[], cut = false): string {
-  let safe = text;
+export function hideSecrets(text: string, secrets: readonly string[], mayBeCut = false): string {
+  let result = text;
   // Longest first, because one secret may contain another.
   for (const secret of secrets.toSorted((a, b) => b.length - a.length)) {
     // Shorter values occur in many words and numbers, so don't hide them.
     if (secret.length < minSecretLength) continue;
-    safe = safe.replaceAll(secret, mask).replaceAll(encodeURIComponent(secret), mask);
-    for (let length = secret.length - 1; cut && length >= 4; length--) {
-      safe = safe.replaceAll(`${secret.slice(0, length)}…`, `${mask}…`);
+    result = result.replaceAll(secret, mask).replaceAll(encodeURIComponent(secret), mask);
+    for (let length = secret.length - 1; mayBeCut && length >= 4; length--) {
+      result = result.replaceAll(`${secret.slice(0, length)}…`, `${mask}…`);
     }
   }
-  return safe;
+  return result;
 }
 
 /** Values of environment variables whose names suggest a secret, if they have at least 16 characters. */
@@ -86,10 +86,10 @@ export class UserError extends Error {
 
   constructor(problems: Problem | readonly Problem[]) {
     // The invalid value may contain a secret.
-    const given = isList(problems) ? problems : [problems];
-    const list = given.map((problem) => mapText(problem, redactAddresses));
-    super(list.map(formatProblem).join('\n'));
-    this.problems = list;
+    const problemList = isList(problems) ? problems : [problems];
+    const safeProblems = problemList.map((problem) => mapText(problem, redactAddresses));
+    super(safeProblems.map(formatProblem).join('\n'));
+    this.problems = safeProblems;
   }
 }
 
@@ -115,13 +115,13 @@ function isList(problems: Problem | readonly Problem[]): problems is readonly Pr
 export function formatProblem(problem: Problem): string {
   const { alternatives = [], hint, near } = problem;
   const place = [problem.file, problem.line, problem.column].filter((part) => part !== undefined).join(':');
-  const isShown = problem.file?.startsWith(`override ${problem.field}=`) === true;
-  const field = !problem.field || isShown ? '' : `${problem.field}: `;
+  const isOverride = problem.file?.startsWith(`override ${problem.field}=`) === true;
+  const field = !problem.field || isOverride ? '' : `${problem.field}: `;
   const lines = [`${place === '' ? '' : `${place}: `}${field}${safeLines(problem.message)}`];
   const suggestion = near && `did you mean ${near.includes('`') ? near : `\`${near}\``}?`;
   const hints = [suggestion, hint && (suggestion ? `Otherwise, ${hint}` : hint)].filter(Boolean).join(' ');
   if (hints !== '') lines.push(`  hint: ${hints}`);
-  if (problem.value !== undefined && !isShown) lines.push(`  got: ${shorten(valueText(problem.value))}`);
+  if (problem.value !== undefined && !isOverride) lines.push(`  got: ${shorten(valueText(problem.value))}`);
   const expectation = alternatives.length === 1 ? 'expected' : 'one of';
   if (near === undefined && alternatives.length > 0)
     lines.push(`  ${expectation}: ${firstItems(alternatives.map(safeLine))}`);
@@ -130,9 +130,9 @@ export function formatProblem(problem: Problem): string {
 
 /** Lists the first items, up to about two lines, and says how many more there are. */
 function firstItems(items: readonly string[]): string {
-  const shown = items.filter((_, i) => i === 0 || items.slice(0, i + 1).join(', ').length <= 200);
-  const more = items.length - shown.length;
-  return shorten(shown.join(', '), 400) + (more === 0 ? '' : `, and ${more} more`);
+  const shownItems = items.filter((_, i) => i === 0 || items.slice(0, i + 1).join(', ').length <= 200);
+  const more = items.length - shownItems.length;
+  return shorten(shownItems.join(', '), 400) + (more === 0 ? '' : `, and ${more} more`);
 }
 
 /** The value as JSON, if possible. */
@@ -152,16 +152,16 @@ function shorten(text: string, limit = 160): string {
 
 /** The alternative with the smallest edit distance, or one that begins with `name`; undefined if none is similar. */
 export function closestMatch(name: string, alternatives: readonly string[]): string | undefined {
-  const wanted = name.toLowerCase();
+  const lowerName = name.toLowerCase();
   let best: string | undefined;
   let bestDistance = Number.POSITIVE_INFINITY;
   for (const alternative of alternatives) {
     const candidate = alternative.toLowerCase();
-    const isPrefix = wanted.length > 2 && candidate.startsWith(wanted);
-    const d = isPrefix ? 0.5 : distance(wanted, candidate);
+    const isPrefix = lowerName.length > 2 && candidate.startsWith(lowerName);
+    const d = isPrefix ? 0.5 : distance(lowerName, candidate);
     if (d < bestDistance) [best, bestDistance] = [alternative, d];
   }
-  return bestDistance <= Math.max(2, Math.floor(wanted.length * 0.4)) ? best : undefined;
+  return bestDistance <= Math.max(2, Math.floor(lowerName.length * 0.4)) ? best : undefined;
 }
 
 /** For the `default:` of a switch over a union: fails to compile if a case is missing. */

@@ -4,7 +4,7 @@ import process from 'node:process';
 
 /** In bytes. */
 export interface MachineMemory {
-  readonly total: number;
+  readonly totalBytes: number;
   readonly freeBytes: number;
 }
 
@@ -12,9 +12,10 @@ export interface MachineMemory {
 export function machineMemory(): MachineMemory {
   const installed = totalmem();
   const limit = process.constrainedMemory();
-  if (!(limit > 0 && limit < installed)) return { total: installed, freeBytes: process.availableMemory() };
+  if (!(limit > 0 && limit < installed))
+    return { totalBytes: installed, freeBytes: process.availableMemory() };
   // A container counts cached files as used memory, but the system frees them on demand.
-  return { total: limit, freeBytes: Math.min(limit, process.availableMemory() + cachedFileBytes()) };
+  return { totalBytes: limit, freeBytes: Math.min(limit, process.availableMemory() + cachedFileBytes()) };
 }
 
 /** Bytes of cached files in the container's control group; 0 if unknown. */

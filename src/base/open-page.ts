@@ -11,7 +11,7 @@ const openers: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...str
 };
 
 /** Checks `--html` and `--open`. @throws UserError if the page's directory doesn't exist, or there is no page to open */
-export function requirePage(
+export function checkPageOptions(
   { html, open }: { readonly html?: string | undefined; readonly open?: boolean | undefined },
   cwd: string,
 ): void {

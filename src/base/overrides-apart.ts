@@ -15,11 +15,11 @@ export interface DeclaredOptions {
 const isOverride = (text: string) => /^[A-Za-z][\w.-]*=/.test(text) && !existsSync(text);
 
 /** Splits `a b iterations=20` into files and overrides. */
-export function splitOverrides(given: readonly string[]): {
+export function splitOverrides(args: readonly string[]): {
   readonly files: readonly string[];
   readonly overrides: readonly string[];
 } {
-  return { files: given.filter((text) => !isOverride(text)), overrides: given.filter(isOverride) };
+  return { files: args.filter((text) => !isOverride(text)), overrides: args.filter(isOverride) };
 }
 
 /**
@@ -31,7 +31,7 @@ export function moveOverridesFirst(
   declared: Pick<DeclaredOptions, 'array' | 'boolean'>,
 ): string[] {
   const end = args.includes('--') ? args.indexOf('--') : args.length;
-  const [free, options, overrides]: [string[], string[], string[]] = [[], [], []];
+  const [positionals, options, overrides]: [string[], string[], string[]] = [[], [], []];
   let expectedValues: 'none' | 'one' | 'all' = 'none';
   for (const [i, text] of args.slice(0, end).entries()) {
     if (expectedValues !== 'one' && isOverride(text)) {
@@ -39,13 +39,13 @@ export function moveOverridesFirst(
       continue;
     }
     const isOption = expectedValues !== 'one' && /^--?[A-Za-z]/.test(text);
-    (isOption || expectedValues !== 'none' ? options : free).push(text);
+    (isOption || expectedValues !== 'none' ? options : positionals).push(text);
     if (isOption) expectedValues = valueCount(text, args[i + 1], declared);
     else if (expectedValues === 'one') expectedValues = 'none';
   }
   const rest = splitOverrides(args.slice(end + 1));
   return [
-    ...[...free, ...overrides, ...rest.overrides, ...options],
+    ...[...positionals, ...overrides, ...rest.overrides, ...options],
     ...(rest.files.length > 0 ? ['--', ...rest.files] : []),
   ];
 }

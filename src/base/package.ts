@@ -7,21 +7,21 @@ let cachedRoot: string | undefined;
 
 /** Root of the package, with `prompts/` and `configs/`, whether this file runs from source or from `dist`. */
 export function packageRoot(): string {
-  cachedRoot ??= search(dirname(fileURLToPath(import.meta.url)));
+  cachedRoot ??= findRoot(dirname(fileURLToPath(import.meta.url)));
   return cachedRoot;
 }
 
 /** The text of a file in the package; `path` is relative to the root. */
 export const packageText = (path: string): string => readFileSync(join(packageRoot(), path), 'utf8');
 
-function search(folder: string): string {
-  if (nameOfPackage(join(folder, 'package.json')) === 'policyloop') return folder;
+function findRoot(folder: string): string {
+  if (packageName(join(folder, 'package.json')) === 'policyloop') return folder;
   const parent = dirname(folder);
   if (parent === folder) throw new Error("can't find policyloop's package.json in a parent folder");
-  return search(parent);
+  return findRoot(parent);
 }
 
-function nameOfPackage(file: string): string | undefined {
+function packageName(file: string): string | undefined {
   try {
     return (JSON.parse(readFileSync(file, 'utf8')) as { name?: string }).name;
   } catch (error) {
@@ -30,7 +30,7 @@ function nameOfPackage(file: string): string | undefined {
   }
 }
 
-export function version(): string {
+export function packageVersion(): string {
   const manifest = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as {
     version: string;
   };
@@ -38,7 +38,7 @@ export function version(): string {
 }
 
 /** Git commit of the checkout, abbreviated; undefined in an installed package, or without Git. */
-export function commit(): string | undefined {
+export function commitHash(): string | undefined {
   if (!existsSync(join(packageRoot(), '.git'))) return undefined;
   try {
     return execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], {

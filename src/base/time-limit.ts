@@ -13,7 +13,7 @@ const callScript = new Script('work()');
  * @throws TimeLimitError
  */
 export function withTimeLimit<T>(seconds: number, work: () => T): T {
-  const outer = context.work;
+  const outerWork = context.work;
   context.work = work;
   try {
     return callScript.runInContext(context, { timeout: seconds * 1000 }) as T;
@@ -21,6 +21,6 @@ export function withTimeLimit<T>(seconds: number, work: () => T): T {
     if ((error as { code?: unknown } | undefined)?.code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
     throw new TimeLimitError(`it takes longer than ${seconds} s`);
   } finally {
-    context.work = outer;
+    context.work = outerWork;
   }
 }

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, commonOptions, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
-import { openPage, requirePage } from '../base/open-page.js';
+import { checkPageOptions, openPage } from '../base/open-page.js';
 
 export const options = (y: Argv) =>
   y
@@ -46,7 +46,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   requireCount('--episodes', args.episodes, 2);
   requireCount('--seed', args.seed, 0);
   requireCount('--searches', args.searches, 0);
-  requirePage(args, context.cwd);
+  checkPageOptions(args, context.cwd);
   const { runAudit } = await import('../studies/audit/run-audit.js');
   context.print(await runAudit(args, context));
   if (args.open) await openPage(resolve(context.cwd, args.html!), context);

@@ -47,11 +47,11 @@ export type TrainingConfigCheck = (
   context: CommandContext,
 ) => Promise<readonly Finding[] | undefined>;
 
-/** @param other check to try first on every config @returns 0, or 2 for errors (with `--strict`, also for warnings) */
+/** @param trainingCheck check to try first on every config @returns 0, or 2 for errors (with `--strict`, also for warnings) */
 export async function execute(
   args: Arguments<typeof options>,
   context: CommandContext,
-  other: TrainingConfigCheck = async () => undefined,
+  trainingCheck: TrainingConfigCheck = async () => undefined,
 ): Promise<number> {
   const { files, overrides } = splitOverrides(args.configs ?? []);
   const { checkConfig } = await import('../experiment/preflight/check-config.js');
@@ -60,7 +60,7 @@ export async function execute(
   for (const file of files) {
     const config = { file, overrides };
     const findings =
-      (await other(config, context)) ?? (await checkConfig(config, args.offline, context, progress));
+      (await trainingCheck(config, context)) ?? (await checkConfig(config, args.offline, context, progress));
     progress.close();
     // What didn't answer was interrupted, so nothing is known about it.
     if (context.stop.finish.aborted) return exitCodes.interrupted;
@@ -73,8 +73,8 @@ export async function execute(
     results.push({ config: null, findings });
     if (!args.json) context.print(describeFindings(findings));
   }
-  const all = results.flatMap(({ findings }) => findings);
-  const [errors, warnings] = [errorsIn(all).length, warningsIn(all).length];
+  const allFindings = results.flatMap(({ findings }) => findings);
+  const [errors, warnings] = [errorsIn(allFindings).length, warningsIn(allFindings).length];
   context.print(
     args.json
       ? JSON.stringify({ configs: results, errors, warnings } satisfies Output)

@@ -3,7 +3,7 @@ import type { Argv } from 'yargs';
 import { type Arguments, commonOptions, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
-import { openPage, requirePage } from '../base/open-page.js';
+import { checkPageOptions, openPage } from '../base/open-page.js';
 
 export const options = (y: Argv) =>
   y
@@ -48,7 +48,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   if (args.target !== undefined && !Number.isFinite(args.target)) {
     throw new UserError({ field: '--target', message: 'must be a number', value: args.target });
   }
-  requirePage(args, context.cwd);
+  checkPageOptions(args, context.cwd);
   const by = args.by === undefined ? undefined : keysOf(args.by);
   const { comparePlays } = await import('../agents/compare-plays.js');
   const playComparison = comparePlays(args, context);

@@ -15,13 +15,13 @@ export const options = (y: Argv) =>
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
   const { environmentIds, textEnvironmentIds } = await import('../environments/catalogue/open.js');
   const ids = args.id === undefined ? [...environmentIds(), ...textEnvironmentIds()] : [args.id];
-  const described = await Promise.all(ids.map((id) => describe(id, context)));
+  const descriptions = await Promise.all(ids.map((id) => describe(id, context)));
   if (args.json) {
-    context.print(JSON.stringify(described));
+    context.print(JSON.stringify(descriptions));
   } else if (args.id === undefined) {
     context.print(
       terminalTable(
-        described,
+        descriptions,
         [
           text('environment', ({ id }) => id),
           text('observation', ({ observation }) => observation),
@@ -32,7 +32,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
       ),
     );
   } else {
-    for (const environment of described) context.print(detailsText(environment));
+    for (const environment of descriptions) context.print(detailsText(environment));
   }
   return 0;
 }

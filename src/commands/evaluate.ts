@@ -37,7 +37,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   requireCount('--workers', args.workers, 1);
   requireCount('--seed', args.seed, 0);
 
-  const picture = args.picture === undefined ? undefined : readPicture(args.picture, context.cwd);
+  const picture = args.picture === undefined ? undefined : picturePath(args.picture, context.cwd);
 
   const { evaluateRun } = await import('../experiment/afterwards/evaluate-run.js');
   const { environment, figures } = await evaluateRun({ ...args, picture }, context);
@@ -59,7 +59,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   return 0;
 }
 
-function readPicture(picture: string, cwd: string): string {
+function picturePath(picture: string, cwd: string): string {
   const file = resolve(cwd, picture);
   const pictureError = (message: string, hint?: string) =>
     new UserError({ field: '--picture', message, value: picture, ...(hint && { hint }) });

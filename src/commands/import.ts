@@ -40,7 +40,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const text = importedYaml(imported, basename(file));
   for (const note of notes) context.note(note);
   if (args.output !== undefined) {
-    write(resolve(context.cwd, args.output), text, args);
+    writeOutput(resolve(context.cwd, args.output), text, args);
     context.note(`written: ${args.output}; check it with policyloop check ${args.output}`);
   }
   if (args.json) {
@@ -55,7 +55,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   return 0;
 }
 
-function write(path: string, text: string, { output, force }: Args): void {
+function writeOutput(path: string, text: string, { output, force }: Args): void {
   if (!force && isTaken(path))
     throw new UserError({
       field: '--output',

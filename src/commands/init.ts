@@ -10,7 +10,7 @@ import { packageRoot } from '../base/package.js';
 import { shellWord } from '../base/text/one-line.js';
 
 /** The config key that names a file, for each kind of file. */
-const keys = {
+const configKeys = {
   environment: 'environment',
   policy: 'policy.kind',
   model: 'model.provider',
@@ -20,11 +20,11 @@ const keys = {
 } as const satisfies Record<ModuleKind | 'prompts', string>;
 
 /** Shows a config line that uses the file, and a command to try it. */
-function usageText(kind: keyof typeof keys, path: string): string {
-  const [section, key] = keys[kind].split('.');
+function usageText(kind: keyof typeof configKeys, path: string): string {
+  const [section, key] = configKeys[kind].split('.');
   const line = key === undefined ? `${section}: ${path}` : `${section}: {${key}: ${path}}`;
   // The embedded model was trained on another prompt set.
-  const words = [`${keys[kind]}=${path}`, ...(kind === 'prompts' ? ['model.provider=hill-climb'] : [])];
+  const words = [`${configKeys[kind]}=${path}`, ...(kind === 'prompts' ? ['model.provider=hill-climb'] : [])];
   return [
     `use it in a config in the current directory:  ${line}`,
     ...(kind === 'helpers' ? ['templates of your own prompt set can then use {{laboratory}}'] : []),
@@ -35,7 +35,7 @@ function usageText(kind: keyof typeof keys, path: string): string {
 export const options = (y: Argv) =>
   y
     .positional('kind', {
-      choices: Object.keys(keys) as (keyof typeof keys)[],
+      choices: Object.keys(configKeys) as (keyof typeof configKeys)[],
       demandOption: true,
       describe: 'Kind of file to create',
     })
@@ -49,12 +49,12 @@ export const options = (y: Argv) =>
 
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
   const { file, kind } = args;
-  const place = resolve(context.cwd, file);
+  const target = resolve(context.cwd, file);
   const path = /^[./\\]|:/.test(file) ? file : `./${file}`;
   const takenProblem = { field: 'file', message: 'already exists', value: file, hint: 'choose another name' };
   if (kind === 'prompts') {
-    if (isTaken(place)) throw new UserError(takenProblem);
-    cpSync(join(packageRoot(), 'prompts', 'semantic'), place, { recursive: true });
+    if (isTaken(target)) throw new UserError(takenProblem);
+    cpSync(join(packageRoot(), 'prompts', 'semantic'), target, { recursive: true });
     context.print(`written: ${file}\n${usageText(kind, path)}`);
     return 0;
   }
@@ -68,11 +68,11 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
     });
   }
   requireRunnable(file, 'file');
-  if (isTaken(place)) throw new UserError(takenProblem);
+  if (isTaken(target)) throw new UserError(takenProblem);
   const template = readFileSync(join(packageRoot(), 'templates', `${kind}.js`), 'utf8');
-  const named = template.replaceAll(`./${kind}.js`, () => `./${basename(file)}`);
-  const text = isCommonJs(place) ? named.replace(/^export default /m, 'module.exports = ') : named;
-  writeAtomic(place, (draft) => writeFileSync(draft, text));
+  const source = template.replaceAll(`./${kind}.js`, () => `./${basename(file)}`);
+  const text = isCommonJs(target) ? source.replace(/^export default /m, 'module.exports = ') : source;
+  writeAtomic(target, (draft) => writeFileSync(draft, text));
   context.print(`written: ${file}\n${usageText(kind, path)}`);
   return 0;
 }

@@ -4,7 +4,7 @@ import { type CommandContext, requireCount, shownPath } from '../base/context.js
 import { groupBy } from '../base/grouped.js';
 import type { Item } from '../runs/listing/item.js';
 import type { Manifest } from '../runs/manifest.js';
-import type { TrainingFigures } from '../runs/training/text.js';
+import type { TrainingJson } from '../runs/training/text.js';
 
 export const options = (y: Argv) =>
   y
@@ -34,12 +34,12 @@ export const options = (y: Argv) =>
 /** A run or training run. `number`: accepted by commands in place of the name; shared by the runs of a study. */
 type ListedItem = { readonly number: number; readonly tags: readonly string[] } & (
   | (Omit<Manifest, 'status'> & { readonly name: string; readonly status: Item['status'] })
-  | TrainingFigures
+  | TrainingJson
 );
 
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
   const { isStudy, listLines, listTable, selectItems, usedKeys } = await import('../runs/listing/listing.js');
-  const { trainingFigures, trainingTable } = await import('../runs/training/text.js');
+  const { trainingJson, trainingTable } = await import('../runs/training/text.js');
   const { configKeys, withSettings } = await import('../view/run-data.js');
   const { columns, cwd, note, print } = context;
   const { filters = [], sort } = args;
@@ -54,40 +54,40 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
         : `${item.name}: its manifest is damaged; see policyloop show ${item.name}${runsDirOption}`,
     );
   }
-  const asked = usedKeys(selection);
+  const settingKeys = usedKeys(selection);
   const allItems = lines.flatMap((line) =>
-    line.places.map((place) => ({ ...place, item: withSettings(place, place.item, asked), line })),
+    line.places.map((place) => ({ ...place, item: withSettings(place, place.item, settingKeys), line })),
   );
-  const keys = asked.length === 0 ? [] : configKeys(allItems).keys;
+  const keys = settingKeys.length === 0 ? [] : configKeys(allItems).keys;
   const select = (items: typeof allItems) => selectItems(items, selection, keys);
   const runs = select(allItems.filter(({ summary }) => summary));
-  const trainings = select(allItems.filter(({ training }) => training));
+  const trainingRuns = select(allItems.filter(({ training }) => training));
   if (args.json) {
-    const figures = [...runs, ...trainings].map(
+    const figures = [...runs, ...trainingRuns].map(
       ({ item: { name, status, tags }, line, ...place }): ListedItem => {
         const { number } = line;
-        if (place.training) return { ...trainingFigures(place.training, cwd), number, tags };
+        if (place.training) return { ...trainingJson(place.training, cwd), number, tags };
         return { name, number, ...place.summary!.manifest, status, tags };
       },
     );
     print(JSON.stringify(figures));
     return 0;
   }
-  if (runs.length + trainings.length === 0) {
+  if (runs.length + trainingRuns.length === 0) {
     if (lines.length > 0)
       note('no runs match; KEY=VALUE must match a whole value, but a plain word can match part of one');
     else if (damaged.length === 0)
       note(`no runs in ${args.runsDir}; create one with policyloop run quickstart`);
     return 0;
   }
-  const shown = [...groupBy(runs, ({ line }) => line)].map(([line, places]) => ({ ...line, places }));
-  const trained = trainings.map(({ line, training }) => ({ ...training!, number: line.number }));
+  const shownLines = [...groupBy(runs, ({ line }) => line)].map(([line, places]) => ({ ...line, places }));
+  const trainingRows = trainingRuns.map(({ line, training }) => ({ ...training!, number: line.number }));
   const tables = [
-    ...(shown.length > 0 ? [listTable(shown, columns)] : []),
-    ...(trained.length > 0 ? [trainingTable(trained, cwd, columns)] : []),
+    ...(shownLines.length > 0 ? [listTable(shownLines, columns)] : []),
+    ...(trainingRows.length > 0 ? [trainingTable(trainingRows, cwd, columns)] : []),
   ];
   print(tables.join('\n\n'));
-  const study = shown.find(isStudy);
+  const study = shownLines.find(isStudy);
   if (study !== undefined) {
     const directory = shownPath(study.path, cwd);
     note(`names ending in / are directories of runs; list one with policyloop list --runs-dir ${directory}`);

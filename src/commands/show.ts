@@ -40,12 +40,12 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const { columns, cwd } = context;
   const shown = { top: requireCount('--top', args.top, 1), cwd, columns };
   const { findItem } = await import('../runs/listing/names.js');
-  const named = findItem(args.run, { cwd, runsDir: args.runsDir }, ['run', 'training']);
-  if (named.kind === 'training') return showTraining(named.path, args, context);
+  const item = findItem(args.run, { cwd, runsDir: args.runsDir }, ['run', 'training']);
+  if (item.kind === 'training') return showTraining(item.path, args, context);
   const game = requireCount('--game', args.game, 1);
   const { isPlay, playOutput } = await import('../agents/played.js');
-  if (isPlay(named.path)) {
-    context.print(playOutput(named.path, game, args.json, context));
+  if (isPlay(item.path)) {
+    context.print(playOutput(item.path, game, args.json, context));
     return 0;
   }
   if (game !== undefined)
@@ -56,22 +56,22 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     });
   const { readShownRun } = await import('../runs/open-run.js');
   const { runFigures, runText } = await import('../web/report/run-text.js');
-  const { fitText: fitted } = await import('../base/text/width.js');
+  const { fitText } = await import('../base/text/width.js');
   const iteration = requireCount('--iteration', args.iteration, 0);
   const candidate = requireCount('--candidate', args.candidate, 1);
-  const run = await readShownRun(named.path);
+  const run = await readShownRun(item.path);
   if (args.program === true) {
-    const { chosenProgram, programModule } = await import('../experiment/programs/program-file.js');
-    const program = chosenProgram(run, iteration, candidate);
+    const { findProgram, programModule } = await import('../experiment/programs/program-file.js');
+    const program = findProgram(run, iteration, candidate);
     const { candidate: place, iteration: at, program: source } = program;
     const author = `${run.manifest.model} (run ${run.manifest.run}, iteration ${at}, candidate ${place + 1})`;
     context.print(args.json ? JSON.stringify(program) : programModule(source, author, run.environment));
   } else if (iteration !== undefined) {
-    const { iterationFigures, iterationText } = await import('../web/report/iteration-text.js');
-    const figures = iterationFigures(run, iteration, candidate);
+    const { iterationDetails, iterationText } = await import('../web/report/iteration-text.js');
+    const figures = iterationDetails(run, iteration, candidate);
     context.print(args.json ? JSON.stringify(figures) : iterationText(figures));
   } else {
-    context.print(args.json ? JSON.stringify(runFigures(run, shown)) : fitted(runText(run, shown), columns));
+    context.print(args.json ? JSON.stringify(runFigures(run, shown)) : fitText(runText(run, shown), columns));
   }
   // Damaged lines are only found when the run is read.
   for (const fault of run.recorded.faults) context.note(`warning: ${fault}`);
@@ -84,9 +84,9 @@ async function showTraining(
   { columns, cwd, print }: CommandContext,
 ): Promise<number> {
   const { readTraining } = await import('../runs/training/trainings.js');
-  const { trainingFigures, trainingText } = await import('../runs/training/text.js');
-  const { fitText: fitted } = await import('../base/text/width.js');
+  const { trainingJson, trainingText } = await import('../runs/training/text.js');
+  const { fitText } = await import('../base/text/width.js');
   const facts = readTraining(path);
-  print(json ? JSON.stringify(trainingFigures(facts, cwd)) : fitted(trainingText(facts, cwd), columns));
+  print(json ? JSON.stringify(trainingJson(facts, cwd)) : fitText(trainingText(facts, cwd), columns));
   return 0;
 }

@@ -8,7 +8,7 @@ import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { nearestFile } from '../base/files/files.js';
 import { openPage } from '../base/open-page.js';
-import type { StudyPages } from '../view/pages.js';
+import type { StudyPageBuilders } from '../view/pages.js';
 
 export const options = (y: Argv) =>
   y
@@ -31,21 +31,21 @@ export const finishingText = 'closing the view';
 export async function execute(
   args: Arguments<typeof options>,
   context: CommandContext,
-  pages: StudyPages,
+  pages: StudyPageBuilders,
 ): Promise<number> {
   const { writeAddressFile } = await import('../view/admission.js');
   const { rootsOf } = await import('../runs/listing/listing.js');
   const { startView } = await import('../view/server.js');
   const { cwd, milliseconds, note, print, stop } = context;
-  const shown = resolve(cwd, args.dir ?? '.');
-  if (!existsSync(shown)) {
+  const directory = resolve(cwd, args.dir ?? '.');
+  if (!existsSync(directory)) {
     const near = nearestFile(args.dir ?? '.', cwd, /^[^.]+$/);
     throw new UserError({ message: `no such directory: ${args.dir}`, near });
   }
   const roots = rootsOf({ cwd, runsDir: args.dir ?? commonOptions.runsDir.default });
-  const place = basename(shown);
+  const directoryName = basename(directory);
   const token = randomBytes(24).toString('base64url');
-  const view = await startView({ roots, place, port: args.port, milliseconds, note, token, pages });
+  const view = await startView({ roots, directoryName, port: args.port, milliseconds, note, token, pages });
   const { url } = view;
   print(args.json ? JSON.stringify({ url } satisfies Output) : url);
   note(`${args.open ? '' : 'open this address in a browser on this machine; '}press Ctrl-C to stop`);

@@ -75,11 +75,11 @@ export const isBaselineName = (provider: string): provider is BaselineName =>
   baselines.some(({ name }) => name === provider);
 
 export const baselineLabel = (name: BaselineName): string =>
-  baselines.find((one) => one.name === name)!.label;
+  baselines.find((baseline) => baseline.name === name)!.label;
 
 /** A baseline's config with default settings. */
 export const defaultBaseline = (name: BaselineName): BaselineConfig =>
-  baselines.find((one) => one.name === name)!.schema.parse({ provider: name });
+  baselines.find((baseline) => baseline.name === name)!.schema.parse({ provider: name });
 
 /** @throws UserError if the baseline is unknown */
 export function requireBaseline(field: string, name: string): BaselineName {

@@ -15,7 +15,7 @@ import { stageMembersOf, stageProblems, stagesOf } from './stages.js';
  * Checks that need the environment take place later, when the experiment is assembled.
  */
 export function checkConfig(config: Config): readonly Problem[] {
-  const found: readonly MaybeProblem[] = [
+  const problems: readonly MaybeProblem[] = [
     loginProblem(
       'environment',
       /^openenv:(.*)$/s.exec(config.environment.id)?.[1],
@@ -31,7 +31,7 @@ export function checkConfig(config: Config): readonly Problem[] {
       ? relayProblems(config.model.relay, config.evaluation.episodes)
       : []),
   ];
-  return found.filter((problem) => problem !== undefined && problem !== false);
+  return problems.filter((problem) => problem !== undefined && problem !== false);
 }
 
 function policyProblems(policy: PolicyConfig | undefined): readonly MaybeProblem[] {
@@ -46,7 +46,7 @@ function programProblems(config: Config): readonly MaybeProblem[] {
   const proposers = [...membersOf(model), ...stageMembersOf(config)];
   const validBaselines = isProgram ? ['random', 'genetic'] : ['random', 'hill-climb', 'cma-es', 'gp', 'mix'];
   const wrongSetPattern = isProgram ? /^(numeric|compact)$/ : /^programs(-\w+)?$/;
-  const [are, other] = isProgram ? ['programs', 'numbers'] : ['numbers', 'programs'];
+  const [requiredKind, wrongKind] = isProgram ? ['programs', 'numbers'] : ['numbers', 'programs'];
   const sets = [
     ['prompts.set', prompts.set, isProgram ? 'programs' : 'semantic'] as const,
     ...stagesOf(config).map(
@@ -54,31 +54,31 @@ function programProblems(config: Config): readonly MaybeProblem[] {
         [`${name}.prompts`, value, isProgram ? `programs-${name}` : name] as const,
     ),
   ];
-  const found: readonly MaybeProblem[] = [
+  const problems: readonly MaybeProblem[] = [
     ...proposers.map(
       ({ config: { provider }, field }) =>
         isBaselineName(provider) &&
         !validBaselines.includes(provider) && {
           field: `${field}.provider`,
           value: provider,
-          message: `searches for ${other}, but policy.kind requires ${are}`,
+          message: `searches for ${wrongKind}, but policy.kind requires ${requiredKind}`,
           alternatives: validBaselines,
           hint: 'choose another baseline or a language model, or change policy.kind',
         },
     ),
     ...sets.map(
-      ([field, value, fit]) =>
+      ([field, value, replacement]) =>
         wrongSetPattern.test(value) && {
           field,
           value,
-          message: `asks for ${other}, but policy.kind requires ${are}`,
-          hint: `set ${field}=${fit}, or change policy.kind`,
+          message: `asks for ${wrongKind}, but policy.kind requires ${requiredKind}`,
+          hint: `set ${field}=${replacement}, or change policy.kind`,
         },
     ),
   ];
-  if (policy?.kind !== 'program') return found;
+  if (policy?.kind !== 'program') return problems;
   return [
-    ...found,
+    ...problems,
     ...proposers.map(
       ({ config, field }) =>
         config.provider === 'local' &&

@@ -227,7 +227,7 @@ export function modulesOf(config: Config): readonly string[] {
   ];
   return [
     ...evaluationModules(config),
-    ...modelConfigs.flatMap((reader) => (reader.provider === 'module' ? [reader.path] : [])),
+    ...modelConfigs.flatMap((modelConfig) => (modelConfig.provider === 'module' ? [modelConfig.path] : [])),
     ...(prompts.helpers === undefined ? [] : [prompts.helpers]),
   ];
 }

@@ -112,7 +112,7 @@ export function openConfig(
  * The kind of a config, by its folder if it is bundled, otherwise by its keys; an experiment by default.
  * @throws UserError if it can't be found, read or parsed
  */
-export function kindOfConfig(name: string, cwd: string): ConfigKindName {
+export function configKindOf(name: string, cwd: string): ConfigKindName {
   const { path, text, bundledKind } = findConfig('experiment', name, cwd, readConfigFile);
   return bundledKind ?? kindIn(parseSource(text, path).content) ?? 'experiment';
 }
@@ -122,15 +122,15 @@ function findConfig(kind: ConfigKindName, name: string, cwd: string, readFile: R
   if (file !== undefined) return file;
   for (const bundledKind of [kind, ...configKindNames.filter((other) => other !== kind)]) {
     const { folder } = configKinds[bundledKind];
-    const own = folder !== '' && name.startsWith(`${folder}/`) ? name.slice(folder.length + 1) : name;
-    if (!bundledConfigs(bundledKind).includes(own)) continue;
-    const path = join(bundledFolder(bundledKind), `${own}.yaml`);
+    const localName = folder !== '' && name.startsWith(`${folder}/`) ? name.slice(folder.length + 1) : name;
+    if (!bundledConfigs(bundledKind).includes(localName)) continue;
+    const path = join(bundledFolder(bundledKind), `${localName}.yaml`);
     return { path, text: readFile(path), bundledKind };
   }
-  const bundled = bundledConfigs(kind);
+  const bundledNames = bundledConfigs(kind);
   const stem = stemOf(name);
   const id = replacementFor(name)?.id ?? name;
-  const alternatives = bundled.filter(
+  const alternatives = bundledNames.filter(
     (config) => environmentIn(join(bundledFolder(kind), `${config}.yaml`)) === id,
   );
   if (alternatives.length > 0)
@@ -145,9 +145,9 @@ function findConfig(kind: ConfigKindName, name: string, cwd: string, readFile: R
     message: 'no such file or bundled config',
     near:
       nearestFile(name, cwd, /\.ya?ml$/) ??
-      bundled.find((config) => basename(config) === stem) ??
-      closestMatch(stem, bundled),
-    alternatives: bundled.filter((config) => !config.includes('/')),
+      bundledNames.find((config) => basename(config) === stem) ??
+      closestMatch(stem, bundledNames),
+    alternatives: bundledNames.filter((config) => !config.includes('/')),
     hint: 'pass the path of a YAML file, or the name of a bundled config',
   });
 }
@@ -177,13 +177,13 @@ const bundledFolder = (kind: ConfigKindName) => join(packageRoot(), 'configs', c
 
 /** Names of the bundled configs of a kind, e.g. `quickstart`, `providers/openai`. */
 export function bundledConfigs(kind: ConfigKindName = 'experiment'): readonly string[] {
-  const others: readonly string[] = configKindNames
+  const otherFolders: readonly string[] = configKindNames
     .filter((other) => other !== kind)
     .map((other) => configKinds[other].folder);
   return readdirSync(bundledFolder(kind), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.yaml'))
     .map((file) => file.slice(0, -'.yaml'.length).split(sep).join('/'))
-    .filter((name) => !others.includes(name.split('/')[0]!))
+    .filter((name) => !otherFolders.includes(name.split('/')[0]!))
     .sort();
 }
 

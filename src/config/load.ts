@@ -5,9 +5,9 @@ import { limitProblems, type Path, unknownKeyProblem } from '../base/settings/is
 import { isMapping, type SettingsKind, valueAt } from '../base/settings/schema.js';
 import {
   type FieldLocator,
-  overlay,
   parseSettings,
   type SettingsSource,
+  toSettings,
   withAbsolutePaths,
   withoutUnknownKeys,
 } from '../base/settings/settings.js';
@@ -69,9 +69,9 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   const { imported, ...original } = isForeignConfig(source.content)
     ? importedContent(source.content, source)
     : { ...source, imported: undefined };
-  const settings = overlay(experimentKind, original, overrides);
-  const { sweep: _sweep, ...alone } = settings.content;
-  const content = options.forSweep === true ? alone : settings.content;
+  const settings = toSettings(experimentKind, original, overrides);
+  const { sweep: _sweep, ...runContent } = settings.content;
+  const content = options.forSweep === true ? runContent : settings.content;
   const folder = options.asWritten === true ? undefined : source.folder;
   const config = withModulesFolder(settings.absolute(validate(content, settings.where), folder, cwd), folder);
   const replacement = replacementFor(config.environment.id);
@@ -103,8 +103,8 @@ function loadSection<Output>(kind: SettingsKind<Output>, name: string, options: 
   const source = openConfig('experiment', options.file, options);
   const section = source.content[name];
   const texts = (options.overrides ?? []).filter((text) => /^\w+/.exec(text)?.[0] === name);
-  const own = { ...source, content: section === undefined ? {} : { [name]: section } };
-  const { absolute, content, where } = overlay(kind, own, texts);
+  const sectionSource = { ...source, content: section === undefined ? {} : { [name]: section } };
+  const { absolute, content, where } = toSettings(kind, sectionSource, texts);
   if (content[name] === undefined) return undefined;
   return absolute(parseSettings(kind, content, where), source.folder, options.cwd ?? '');
 }
@@ -124,9 +124,9 @@ const manyRunsHint = (key: string): string | undefined =>
 /** Rejects keys that ask for several runs. */
 function rejectManyRuns(input: Readonly<Record<string, unknown>>, where: FieldLocator): void {
   // `repeats: behaviour` is a setting of one run.
-  const isOfMany = (key: string) =>
+  const asksForMany = (key: string) =>
     manyRunsHint(key) !== undefined && (key !== 'repeats' || Number(input[key]) > 0);
-  const field = Object.keys(input).find(isOfMany);
+  const field = Object.keys(input).find(asksForMany);
   if (field === undefined) return;
   const hint = `${manyRunsHint(field)}, or add ${field}= to ignore it`;
   throw new UserError({ ...where([field], 'key'), field, message: 'this config describes many runs', hint });
@@ -143,7 +143,7 @@ function withModulesFolder(config: Config, folder: string | undefined): Config {
 
 /** Imports the settings of another program's config. The location of a field is the location of its original key. */
 function importedContent(foreign: ForeignConfig, source: SettingsSource) {
-  const locationOf = (key: string, aim: 'key' | 'value') => source.place(key.split('.'), aim);
+  const locationOf = (key: string, target: 'key' | 'value') => source.place(key.split('.'), target);
   let imported: ImportedConfig;
   try {
     imported = importConfig(foreign);
@@ -156,8 +156,8 @@ function importedContent(foreign: ForeignConfig, source: SettingsSource) {
     imported,
     content: config,
     // Environments name their options without the prefix `environment.options`.
-    place: (path: Path, aim: 'key' | 'value') =>
-      locationOf(originOf(notes, path) ?? originOf(notes, ['environment', 'options', ...path])!, aim),
+    place: (path: Path, target: 'key' | 'value') =>
+      locationOf(originOf(notes, path) ?? originOf(notes, ['environment', 'options', ...path])!, target),
   };
 }
 
@@ -187,8 +187,8 @@ function validate(input: unknown, where: FieldLocator = () => ({})): Config {
   const config = resolveConfig(parseSettings(experimentKind, input, where));
   const problems = checkConfig(config);
   if (problems.length === 0) return config;
-  const at = ({ field = '' }: Problem) => where(field === '' ? [] : field.split('.'), 'value');
-  throw new UserError(limitProblems(problems.map((problem) => ({ ...at(problem), ...problem }))));
+  const locationOf = ({ field = '' }: Problem) => where(field === '' ? [] : field.split('.'), 'value');
+  throw new UserError(limitProblems(problems.map((problem) => ({ ...locationOf(problem), ...problem }))));
 }
 
 /** Kinds of policies that no model can propose, and the commands that use them. */
@@ -205,9 +205,9 @@ const otherPolicies: Readonly<Record<string, readonly [message: string, hint: st
 
 function rejectOtherPolicies(input: unknown, where: FieldLocator): void {
   const value = valueAt(['policy', 'kind'], input);
-  const found = otherPolicies[String(value)];
-  if (found === undefined) return;
-  const [message, hint] = found;
+  const entry = otherPolicies[String(value)];
+  if (entry === undefined) return;
+  const [message, hint] = entry;
   const alternatives = ['linear', 'mlp', 'q-table', 'program', './my-policy.js'];
   const field = 'policy.kind';
   throw new UserError({ ...where(['policy', 'kind'], 'value'), field, value, message, alternatives, hint });

@@ -1,16 +1,16 @@
 /** Checks of models that their schemas can't express, e.g. of secrets, prices and contexts. */
 import { isDeepStrictEqual } from 'node:util';
 import { type MaybeProblem, type Problem, UserError } from '../base/errors.js';
-import { hasSecretPart, secretInUrl } from '../models/hosted/openai-access.js';
+import { hasSecretPart, secretProblem } from '../models/hosted/openai-access.js';
 import type { Config } from './config.js';
 import { languageMemberOf, languageModelOf, membersOf, type SingleModelConfig } from './model.js';
 import { stageMembersOf } from './stages.js';
 
 /** A config's language models and their fields. */
 function languageModelsIn(config: Config): readonly { config: SingleModelConfig; field: string }[] {
-  const own = languageMemberOf(config.model);
-  const others = stageMembersOf(config).filter((one) => languageModelOf(one.config) !== undefined);
-  return [...(own ? [own] : []), ...others];
+  const mainModel = languageMemberOf(config.model);
+  const stageModels = stageMembersOf(config).filter((member) => languageModelOf(member.config) !== undefined);
+  return [...(mainModel ? [mainModel] : []), ...stageModels];
 }
 
 export function modelProblems(config: Config): readonly MaybeProblem[] {
@@ -64,7 +64,7 @@ function addressProblem(field: string, address: string | undefined, variable: st
   const url = new URL(address);
   if (variable === 'OLLAMA_HOST' && url.search !== '')
     return { field, message: 'has a query (?…), which is not sent', hint: 'remove the query' };
-  return hasSecretPart(url) && { field, ...secretInUrl };
+  return hasSecretPart(url) && { field, ...secretProblem };
 }
 
 export function loginProblem(field: string, address: string | undefined, hint: string): MaybeProblem {
@@ -75,10 +75,10 @@ export function loginProblem(field: string, address: string | undefined, hint: s
 }
 
 /** Finds values that can't be sent as JSON. */
-function extraProblems(model: SingleModelConfig, place: string): readonly MaybeProblem[] {
+function extraProblems(model: SingleModelConfig, sectionField: string): readonly MaybeProblem[] {
   if (model.provider !== 'openai') return [];
   return Object.entries(model.extra ?? {}).map(([key, value]) => {
-    const field = `${place}.extra.${key}`;
+    const field = `${sectionField}.extra.${key}`;
     const isJson = isDeepStrictEqual(JSON.parse(JSON.stringify(value) ?? 'null'), value);
     return !isJson && { field, value, message: "can't be sent as JSON" };
   });
@@ -100,20 +100,20 @@ function contextProblem(model: SingleModelConfig, field: string): MaybeProblem {
 export function requirePrices(config: Config): void {
   const { limits, model } = config;
   if (limits.cost === undefined || model.provider === 'replayed') return;
-  const at = { field: 'limits.cost', value: limits.cost };
+  const costLimit = { field: 'limits.cost', value: limits.cost };
   const models = languageModelsIn(config);
   const priced = models.filter(({ config: { provider } }) => provider === 'openai' || provider === 'ollama');
   const problems = priced
-    .filter(({ config: reader }) => !('price' in reader) || reader.price === undefined)
+    .filter(({ config: modelConfig }) => !('price' in modelConfig) || modelConfig.price === undefined)
     .map(({ field }) => ({
-      ...at,
+      ...costLimit,
       message: `needs ${field}.price, because no list price is known`,
       hint: `add ${field}.price: {input: …, output: …} (US dollars per million tokens), or use limits.tokens`,
     }));
   if (problems.length > 0) throw new UserError(problems);
   if (models.length > 0 && priced.length === 0)
     throw new UserError({
-      ...at,
+      ...costLimit,
       message: `has no effect: the provider ${models[0]!.config.provider} has no price`,
       hint: 'use limits.tokens or limits.minutes',
     });

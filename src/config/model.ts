@@ -20,16 +20,16 @@ const weightShape = { weight: z.number().positive().default(1).describe('Relativ
 type ExtendedSchema<Schema, More> =
   Schema extends z.ZodObject<infer Shape, infer Strict> ? z.ZodObject<Shape & More, Strict> : never;
 
-const searches = schemasOf(baselines);
+const baselineSchemas = schemasOf(baselines);
 
 /** Schema of a model's or baseline's section, extended with `more` keys. */
-const sectionSchema = <More extends z.ZodRawShape>(more: More) => {
+const sectionSchema = <More extends z.ZodRawShape>(extraShape: More) => {
   const extendAll = <const T extends readonly z.ZodObject[]>(schemas: T) =>
-    schemas.map((schema) => schema.extend(more)) as unknown as {
+    schemas.map((schema) => schema.extend(extraShape)) as unknown as {
       -readonly [K in keyof T]: ExtendedSchema<T[K], More>;
     };
   const models = extendAll([openaiSchema, ollamaSchema, localSchema, moduleModelSchema]);
-  return z.discriminatedUnion('provider', [...models, ...extendAll(searches)], providerHints);
+  return z.discriminatedUnion('provider', [...models, ...extendAll(baselineSchemas)], providerHints);
 };
 
 const portfolioSchema = z.strictObject({
@@ -44,7 +44,7 @@ const portfolioSchema = z.strictObject({
     ),
 });
 
-const relayFields = z.strictObject({
+const relayBaseSchema = z.strictObject({
   provider: z
     .literal('relay')
     .describe(
@@ -58,7 +58,7 @@ const relayFields = z.strictObject({
     ),
 });
 /** In a file, the short form lacks the provider. */
-const relaySchema = relayFields.meta({ required: ['relay'] });
+const relaySchema = relayBaseSchema.meta({ required: ['relay'] });
 
 export const modelSchema = z.discriminatedUnion(
   'provider',
@@ -66,7 +66,7 @@ export const modelSchema = z.discriminatedUnion(
     openaiSchema,
     ollamaSchema,
     localSchema,
-    ...searches,
+    ...baselineSchemas,
     replayedSchema,
     moduleModelSchema,
     customModelSchema,
@@ -145,11 +145,11 @@ export function membersOf(model: ModelConfig): readonly MemberConfig[] {
 /** Changes a model's section, or the section of each member or leg. @param change also receives the member's index */
 export function mapMembers(
   model: ModelConfig,
-  change: <Model extends { readonly provider: string }>(one: Model, i?: number) => Model,
+  change: <Model extends { readonly provider: string }>(section: Model, i?: number) => Model,
 ): ModelConfig {
   if (model.provider === 'portfolio')
-    return { ...model, members: model.members.map((one, i) => change(one, i)) };
+    return { ...model, members: model.members.map((section, i) => change(section, i)) };
   return model.provider === 'relay'
-    ? { ...model, relay: model.relay.map((one, i) => change(one, i)) }
+    ? { ...model, relay: model.relay.map((section, i) => change(section, i)) }
     : change(model);
 }

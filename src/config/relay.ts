@@ -3,19 +3,19 @@ import { z } from 'zod';
 import type { MaybeProblem } from '../base/errors.js';
 import { smallest } from '../statistics/descriptive.js';
 
-const share = z.int().min(1).optional();
+const limit = z.int().min(1).optional();
 
 /** Keys of a leg in addition to those of its model or baseline. The leg ends at whichever condition is met first. */
 export const legShape = {
-  calls: share.describe('Number of proposals after which the leg ends; corrections are not counted'),
-  evaluations: share.describe('Number of evaluations after which the leg ends'),
+  calls: limit.describe('Number of proposals after which the leg ends; corrections are not counted'),
+  evaluations: limit.describe('Number of evaluations after which the leg ends'),
   until: z
     .enum(['signal', 'stalled'])
     .optional()
     .describe(
       'Condition that ends the leg. `signal`: the best return exceeds the median by more than the noise floor; `stalled`: no improvement by more than the noise floor in `patience` evaluations',
     ),
-  patience: share.describe('With `until: stalled`: evaluations without an improvement (default: 10)'),
+  patience: limit.describe('With `until: stalled`: evaluations without an improvement (default: 10)'),
 };
 
 /** Rules that end a leg; the last leg of a relay has none. */
@@ -31,18 +31,18 @@ export const relayProblems = (legs: readonly LegEnd[], episodes: number): readon
   legs.flatMap((leg, i) => {
     const field = `model.relay.${i}`;
     const { patience, until } = leg;
-    const [end] = (['calls', 'evaluations', 'until'] as const).filter((key) => leg[key] !== undefined);
+    const [endKey] = (['calls', 'evaluations', 'until'] as const).filter((key) => leg[key] !== undefined);
     const isLast = i === legs.length - 1;
     return [
       isLast &&
-        end !== undefined && {
-          field: `${field}.${end}`,
-          value: leg[end],
+        endKey !== undefined && {
+          field: `${field}.${endKey}`,
+          value: leg[endKey],
           message: 'has no effect, because the last leg lasts until the run ends',
           hint: `remove it, or add another leg; iterations and limits.evaluations end the run`,
         },
       !isLast &&
-        end === undefined && {
+        endKey === undefined && {
           field: `${field}.calls`,
           message: `is missing: the leg would never end, so leg ${i + 2} would never begin`,
           hint: `set ${field}.calls, ${field}.evaluations or ${field}.until`,
@@ -71,8 +71,8 @@ export function spansOf(
 ): readonly { readonly first: number; readonly count: number }[] {
   let first = 1;
   return legs.map(({ calls, evaluations }) => {
-    const most = smallest([calls, evaluations].map((end = Number.POSITIVE_INFINITY) => end));
-    const count = Math.max(0, Math.min(iterations - first + 1, Math.ceil(most / candidates)));
+    const maxEvaluations = smallest([calls, evaluations].map((end = Number.POSITIVE_INFINITY) => end));
+    const count = Math.max(0, Math.min(iterations - first + 1, Math.ceil(maxEvaluations / candidates)));
     first += count;
     return { first: first - count, count };
   });

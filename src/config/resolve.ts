@@ -6,7 +6,7 @@ import type { EnvironmentSpec } from '../environments/environment.js';
 import { withListPrice } from '../models/hosted/prices.js';
 import { withLocalDefaults } from '../models/local/default-sampling.js';
 import type { LocalConfig } from '../models/local/settings.js';
-import { defaultPolicy } from '../policies/families.js';
+import { defaultPolicyConfig } from '../policies/families.js';
 import type { MemoryConfig } from '../prompting/settings.js';
 import type { Config, ConfigWithPolicy } from './config.js';
 import { type ModelConfig, mapMembers } from './model.js';
@@ -28,7 +28,7 @@ export interface ResolutionInputs {
 export const resolveDefaults = (config: Config, facts: ResolutionInputs): ResolvedConfig =>
   freeze({
     ...config,
-    policy: config.policy ?? defaultPolicy(facts.environment),
+    policy: config.policy ?? defaultPolicyConfig(facts.environment),
     memory: memoryOf(config, facts),
     // The same program can be written in countless ways.
     repeats: config.policy?.kind === 'program' ? 'behaviour' : (config.repeats ?? 'parameters'),
@@ -73,19 +73,19 @@ export const historyBudget = (context: number): number => Math.min(historyTokens
  * @throws UserError if a local model doesn't exist
  */
 export function resolveModels(config: Config, env: Readonly<Record<string, string | undefined>>): Config {
-  const resolveModel = <Model extends { readonly provider: string }>(one: Model): Model =>
-    isLocal(one) ? withLocalDefaults(one) : withListPrice(one, env);
+  const resolveModel = <Model extends { readonly provider: string }>(model: Model): Model =>
+    isLocal(model) ? withLocalDefaults(model) : withListPrice(model, env);
   return { ...withStageModels(config, resolveModel), model: mapMembers(config.model, resolveModel) };
 }
 
 /** The config of a resumed run: unset settings keep the values that were filled in when the run began. */
-export function withDefaultsOf(was: Config, wanted: Config): Config {
-  const { memory, model } = wanted;
+export function withDefaultsOf(oldConfig: Config, newConfig: Config): Config {
+  const { memory, model } = newConfig;
   return {
-    ...pickDefined(was, ['policy', 'repeats']),
-    ...withStageModels(wanted, (own, name) => keepFilledIn(was[name]?.model, own)),
-    memory: { ...pickDefined(was.memory, ['tokens', 'best', 'recent']), ...memory },
-    model: mapMembers(model, (own, i) => keepFilledIn(sectionIn(was.model, i), own)),
+    ...pickDefined(oldConfig, ['policy', 'repeats']),
+    ...withStageModels(newConfig, (section, name) => keepFilledIn(oldConfig[name]?.model, section)),
+    memory: { ...pickDefined(oldConfig.memory, ['tokens', 'best', 'recent']), ...memory },
+    model: mapMembers(model, (section, i) => keepFilledIn(sectionIn(oldConfig.model, i), section)),
   };
 }
 
@@ -100,12 +100,12 @@ const localKeys = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty', '
 
 /** Adds the settings that policyloop filled in when the run began. */
 function keepFilledIn<Model extends { readonly provider: string }>(
-  was: { readonly provider: string } | undefined,
+  base: { readonly provider: string } | undefined,
   model: Model,
 ): Model {
-  if (was === undefined || was.provider !== model.provider) return model;
-  if (isLocal(was) && isLocal(model)) return { ...pickDefined(was, localKeys), ...model };
-  return 'price' in was && was.price !== undefined ? { ...model, price: was.price, ...model } : model;
+  if (base === undefined || base.provider !== model.provider) return model;
+  if (isLocal(base) && isLocal(model)) return { ...pickDefined(base, localKeys), ...model };
+  return 'price' in base && base.price !== undefined ? { ...model, price: base.price, ...model } : model;
 }
 
 /** The part of a section with these keys, without undefined values. */
@@ -113,8 +113,8 @@ function pickDefined<Section extends object, Key extends keyof Section>(
   section: Section,
   keys: readonly Key[],
 ): Partial<Pick<Section, Key>> {
-  const own = keys.flatMap((key) => (section[key] === undefined ? [] : [[key, section[key]]]));
-  return Object.fromEntries(own) as Partial<Pick<Section, Key>>;
+  const entries = keys.flatMap((key) => (section[key] === undefined ? [] : [[key, section[key]]]));
+  return Object.fromEntries(entries) as Partial<Pick<Section, Key>>;
 }
 
 const isLocal = (model: { readonly provider: string }): model is LocalConfig => model.provider === 'local';

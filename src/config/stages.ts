@@ -33,10 +33,10 @@ export const withStageModels = <C extends ConfigWithStages>(
   config: C,
   change: (model: SingleModelConfig, name: StageName) => SingleModelConfig,
 ): C => {
-  const changed = stagesOf(config).flatMap(({ model, name }) =>
+  const sections = stagesOf(config).flatMap(({ model, name }) =>
     model ? [[name, { ...config[name], model: change(model, name) }]] : [],
   );
-  return { ...config, ...Object.fromEntries(changed) };
+  return { ...config, ...Object.fromEntries(sections) };
 };
 
 /** The stages' own models, with their fields. */
@@ -58,17 +58,17 @@ export function stageProblems(
   arePrograms: boolean,
 ): readonly MaybeProblem[] {
   const { critic, iterations, model } = config;
-  const isUnread = model.provider !== 'replayed' && languageModelOf(model) === undefined;
+  const hasNoModel = model.provider !== 'replayed' && languageModelOf(model) === undefined;
   return [
-    ...stagesOf(config).flatMap(({ every, model: own, name }) => [
+    ...stagesOf(config).flatMap(({ every, model: ownModel, name }) => [
       every > iterations && {
         field: `${name}.every`,
         value: every,
         message: `is greater than iterations (${iterations}), so the ${name} would never run`,
         hint: `lower ${name}.every or raise iterations`,
       },
-      isUnread &&
-        own === undefined && {
+      hasNoModel &&
+        ownModel === undefined && {
           field: `${name}.model`,
           message: 'is missing, and the run has no language model',
           hint: `set ${name}.model to a language model, or to a baseline for comparison; or remove the ${name} with ${name}=`,

@@ -131,12 +131,12 @@ const discreteSchema = z.strictObject({
   start: z.int().default(0),
 });
 /** JSON has no infinities; `JSON.stringify` writes null for them. */
-const boundsSchema = (none: number) =>
+const boundsSchema = (unbounded: number) =>
   z.array(
     z
       .number()
       .nullable()
-      .transform((bound) => bound ?? none),
+      .transform((bound) => bound ?? unbounded),
   );
 
 /** A space as stored in JSON. */

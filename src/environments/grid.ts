@@ -1,7 +1,7 @@
 import { circle, type Frame, line, type Point, type Role, rectangle, type Shape, text } from './frame.js';
 
 /** Row and column changes for the directions up, right, down and left. */
-const steps = [
+const offsets = [
   [-1, 0],
   [0, 1],
   [1, 0],
@@ -30,7 +30,7 @@ export class Grid {
 
   /** Returns the tile after a move; moves off the grid have no effect. @param direction clockwise from up, modulo 4 */
   move(tile: number, direction: number): number {
-    const [down, right] = steps[direction % 4] as (typeof steps)[number];
+    const [down, right] = offsets[direction % 4] as (typeof offsets)[number];
     const [row, column] = this.#placeOf(tile);
     const clampIndex = (value: number, count: number) => Math.min(count - 1, Math.max(0, value));
     return clampIndex(row + down, this.rows) * this.columns + clampIndex(column + right, this.columns);

@@ -28,10 +28,10 @@ export class LimitedEnvironment implements Environment {
     this.actionSpace = task.actionSpace;
     if (maxSteps !== undefined) this.maxSteps = maxSteps;
     if (task.stepSeconds !== undefined) this.stepSeconds = task.stepSeconds;
-    if (task.frame !== undefined) this.frame = () => this.#started().frame!();
-    if (task.info !== undefined) this.info = () => this.#started().info!();
-    if (task.gold !== undefined) this.gold = () => this.#started().gold!();
-    if (task.objective !== undefined) this.objective = () => this.#started().objective!();
+    if (task.frame !== undefined) this.frame = () => this.#startedTask().frame!();
+    if (task.info !== undefined) this.info = () => this.#startedTask().info!();
+    if (task.gold !== undefined) this.gold = () => this.#startedTask().gold!();
+    if (task.objective !== undefined) this.objective = () => this.#startedTask().objective!();
     if (task.close !== undefined) this.close = () => this.#close();
     this.#task = task;
     this.#limit = maxSteps ?? Number.POSITIVE_INFINITY;
@@ -55,7 +55,7 @@ export class LimitedEnvironment implements Environment {
     return { observation, reward, terminated, truncated };
   }
 
-  #started(): Task {
+  #startedTask(): Task {
     if (this.#phase === 'new' || this.#phase === 'closed') throw this.#notRunning();
     return this.#task;
   }

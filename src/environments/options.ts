@@ -18,7 +18,7 @@ function optionNames(schema: z.ZodObject): readonly string[] {
 }
 
 interface ParsedOptions<S extends z.ZodObject> {
-  readonly own: z.output<S>;
+  readonly ownOptions: z.output<S>;
   /** Undefined keeps the environment's own limit; -1 removes it. */
   readonly maxEpisodeSteps: number | undefined;
 }
@@ -31,25 +31,25 @@ function parseOptions<S extends z.ZodObject>(
 ): ParsedOptions<S> {
   const names = optionNames(schema);
   const problems: Problem[] = [];
-  const given: Record<string, unknown> = {};
+  const givenOptions: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(options)) {
     const name = snakeCase(key);
     if (!names.includes(name)) problems.push(unknownOptionProblem(id, key, names));
-    else if (name in given) problems.push({ field: key, message: 'is set twice' });
-    else if (value !== undefined) given[name] = value;
+    else if (name in givenOptions) problems.push({ field: key, message: 'is set twice' });
+    else if (value !== undefined) givenOptions[name] = value;
   }
-  const { max_episode_steps, ...own } = given;
-  const ownResult = schema.safeParse(own);
+  const { max_episode_steps, ...ownOptions } = givenOptions;
+  const ownResult = schema.safeParse(ownOptions);
   const limitResult = limitSchema.safeParse({ max_episode_steps });
   const issues = [...(ownResult.error?.issues ?? []), ...(limitResult.error?.issues ?? [])];
   append(
     problems,
-    issues.map((issue) => unusableValueProblem(issue, given)),
+    issues.map((issue) => unusableValueProblem(issue, givenOptions)),
   );
   if (ownResult.data === undefined || limitResult.data === undefined || problems.length > 0) {
     throw new UserError(problems);
   }
-  return { own: ownResult.data, maxEpisodeSteps: limitResult.data.max_episode_steps ?? undefined };
+  return { ownOptions: ownResult.data, maxEpisodeSteps: limitResult.data.max_episode_steps ?? undefined };
 }
 
 /** Turns `maxEpisodeSteps` into `max_episode_steps`. */
@@ -61,15 +61,15 @@ function snakeCase(name: string): string {
 export const toSnakeCase = (options: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(options).map(([name, value]) => [snakeCase(name), value]));
 
-function unknownOptionProblem(id: string, given: string, names: readonly string[]): Problem {
-  const near = closestMatch(snakeCase(given), names);
-  return { field: given, message: `unknown option of ${id}`, near, alternatives: names };
+function unknownOptionProblem(id: string, key: string, names: readonly string[]): Problem {
+  const near = closestMatch(snakeCase(key), names);
+  return { field: key, message: `unknown option of ${id}`, near, alternatives: names };
 }
 
-function unusableValueProblem(issue: z.core.$ZodIssue, given: Readonly<Record<string, unknown>>): Problem {
+function unusableValueProblem(issue: z.core.$ZodIssue, options: Readonly<Record<string, unknown>>): Problem {
   const [name] = issue.path;
   const field = issue.path.join('.');
-  const value = typeof name === 'string' ? given[name] : undefined;
+  const value = typeof name === 'string' ? options[name] : undefined;
   if (name !== 'max_episode_steps') return { field, message: issue.message, value };
   const hint = 'set the number of steps, or -1 for no limit';
   return { field, message: 'must be a positive integer or -1', value, hint };
@@ -93,7 +93,7 @@ export interface CatalogueEntry extends EnvironmentInfo {
 }
 
 /** Makes a catalogue entry. @param create creates the task from valid options */
-export function entry<S extends z.ZodObject>(
+export function makeEntry<S extends z.ZodObject>(
   id: string,
   { aliases = [], maxSteps }: Partial<Pick<EnvironmentInfo, 'aliases' | 'maxSteps'>>,
   schema: S,
@@ -106,9 +106,9 @@ export function entry<S extends z.ZodObject>(
     defaults: { ...schema.parse({}), ...(maxSteps !== undefined && { max_episode_steps: maxSteps }) },
     maxSteps,
     async make(options) {
-      const { own, maxEpisodeSteps = maxSteps } = parseOptions(id, schema, options);
+      const { ownOptions, maxEpisodeSteps = maxSteps } = parseOptions(id, schema, options);
       const limit = maxEpisodeSteps === -1 ? undefined : maxEpisodeSteps;
-      return new LimitedEnvironment(id, await create(own), limit);
+      return new LimitedEnvironment(id, await create(ownOptions), limit);
     },
   };
 }

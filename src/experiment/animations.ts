@@ -3,7 +3,7 @@
 import { isModulePath } from '../base/modules/user-module.js';
 import { evaluationSeeds } from '../base/random/seeds.js';
 import type { Config } from '../config/config.js';
-import { isRemoteId, isSelfContained } from '../environments/catalogue/open.js';
+import { isRemoteId, isSelfContainedId } from '../environments/catalogue/open.js';
 import type { Environment } from '../environments/environment.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import type { Animation } from '../rollout/pictures/animation.js';
@@ -13,7 +13,7 @@ import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { makeTask } from '../rollout/task.js';
 import { candidateName } from '../runs/summary.js';
 
-export interface ReplaySetting {
+export interface ReplaySetup {
   readonly config: Config;
   readonly seed: number;
   readonly environment: Environment;
@@ -39,38 +39,38 @@ export interface DrawnEpisode {
 
 /** True if drawing executes neither user modules nor programs. */
 export const isDrawnFromConfig = ({ environment, evaluation, policy }: Config): boolean =>
-  isSelfContained(environment.id) &&
+  isSelfContainedId(environment.id) &&
   policy?.kind !== 'module' &&
   policy?.kind !== 'program' &&
   !(evaluation.reward !== undefined && isModulePath(String(evaluation.reward)));
 
 /** @throws UserError if the environment can't be drawn */
 export async function openDrawable(
-  { environment: source, evaluation }: Config,
+  { environment: environmentConfig, evaluation }: Config,
   field?: string,
 ): Promise<Environment> {
-  const { id } = source;
+  const { id } = environmentConfig;
   if (isRemoteId(id)) throw notDrawableError(id, field);
-  const environment = await makeTask(source, evaluation.reward);
+  const environment = await makeTask(environmentConfig, evaluation.reward);
   if (canDraw(environment)) return environment;
   environment.close?.();
   throw notDrawableError(id, field);
 }
 
-const frameLimit = 300;
+const defaultMaxFrames = 300;
 
 /** Replays an episode and prepares its animation. */
 export function drawEpisode(
-  { config, seed: root, environment, family, policyName }: ReplaySetting,
+  { config, seed: rootSeed, environment, family, policyName }: ReplaySetup,
   entry: BufferEntry,
   choice: EpisodeChoice,
-  maxFrames = frameLimit,
+  maxFrames = defaultMaxFrames,
 ): DrawnEpisode {
-  const seeds = seedsOf(entry, config, root);
+  const seeds = seedsOf(entry, config, rootSeed);
   const episode = choice.kind === 'evaluated' ? choice.episode : seeds.indexOf(choice.seed);
   const seed = choice.kind === 'evaluated' ? seeds[episode]! : choice.seed;
-  const setting = { environment, family, maxSteps: config.evaluation.maxSteps };
-  const playback = replay(setting, entry.parameters, seed, maxFrames);
+  const setup = { environment, family, maxSteps: config.evaluation.maxSteps };
+  const playback = replay(setup, entry.parameters, seed, maxFrames);
   const title = `${environment.id} · ${policyName ?? candidateName(entry, config)}`;
   return {
     seed,
@@ -82,23 +82,23 @@ export function drawEpisode(
   };
 }
 
-function seedsOf({ iteration }: BufferEntry, { evaluation }: Config, root: number): readonly number[] {
+function seedsOf({ iteration }: BufferEntry, { evaluation }: Config, rootSeed: number): readonly number[] {
   const freshIteration = evaluation.seeds === 'fresh' && iteration > 0 ? iteration : undefined;
-  return evaluationSeeds(root, evaluation.episodes, freshIteration);
+  return evaluationSeeds(rootSeed, evaluation.episodes, freshIteration);
 }
 
-const maxBytes = 60_000;
+const maxSvgBytes = 60_000;
 
 /** Draws an episode as an SVG. Skips frames until it fits into 60 kB or only two frames are left. */
 export function drawCompactSvg(
   draw: (maxFrames: number) => DrawnEpisode,
   width: number,
 ): DrawnEpisode & { readonly svg: string } {
-  for (let maxFrames = frameLimit; ; ) {
-    const drawn = draw(maxFrames);
-    const svg = svgAnimation(drawn.animation, width);
+  for (let maxFrames = defaultMaxFrames; ; ) {
+    const drawnEpisode = draw(maxFrames);
+    const svg = svgAnimation(drawnEpisode.animation, width);
     const bytes = Buffer.byteLength(svg);
-    if (bytes <= maxBytes || maxFrames <= 2) return { ...drawn, svg };
-    maxFrames = Math.max(2, Math.floor((maxFrames * 0.95 * maxBytes) / bytes));
+    if (bytes <= maxSvgBytes || maxFrames <= 2) return { ...drawnEpisode, svg };
+    maxFrames = Math.max(2, Math.floor((maxFrames * 0.95 * maxSvgBytes) / bytes));
   }
 }

@@ -24,35 +24,35 @@ import { comparedSeeds } from './repeats.js';
 export async function measureNoise(experiment: Experiment, signal: AbortSignal, count = nearBestCount) {
   const { behavior, buffer, config, log } = experiment;
   const { episodes, seeds } = config.evaluation;
-  const found: BufferEntry[] = [];
+  const distinctEntries: BufferEntry[] = [];
   for (const entry of bestEntries(buffer.entries, Number.POSITIVE_INFINITY)) {
-    if (found.length >= Math.max(count, nearBestCount)) break;
+    if (distinctEntries.length >= Math.max(count, nearBestCount)) break;
     signal.throwIfAborted();
-    const duplicate = await behavior.findAlike(entry.parameters, found, comparedSeeds(experiment));
-    if (duplicate === undefined) found.push(entry);
+    const duplicate = await behavior.findAlike(entry.parameters, distinctEntries, comparedSeeds(experiment));
+    if (duplicate === undefined) distinctEntries.push(entry);
   }
-  const nearBest = found.slice(0, nearBestCount);
+  const nearBest = distinctEntries.slice(0, nearBestCount);
   const spread = spreadOf(
     nearBest.map(({ returns }) => returns),
     seeds === 'common',
   );
-  if (spread === undefined) return { best: found.slice(0, count), floor: Number.POSITIVE_INFINITY };
+  if (spread === undefined) return { best: distinctEntries.slice(0, count), floor: Number.POSITIVE_INFINITY };
   const floor = noiseFloor(spread, episodes);
   const lead = nearBest[0]!.score - nearBest[1]!.score;
   const needed = episodesToConfirm(lead, spread);
   const noise: Noise = { floor, episodes, lead, ...(Number.isFinite(needed) && { needed }) };
   log.emit({ kind: 'noise-measured', noise });
-  return { best: found.slice(0, count), floor };
+  return { best: distinctEntries.slice(0, count), floor };
 }
 
 /** @returns undefined if there is nothing to confirm, the chosen program or all finalists fail, or the signal aborts */
 export async function confirmBest(
   experiment: Experiment,
-  given: ConfirmationConfig,
+  settings: ConfirmationConfig,
   signal: AbortSignal,
 ): Promise<Confirmation | undefined> {
   try {
-    return await confirmCandidate(experiment, given, signal);
+    return await confirmCandidate(experiment, settings, signal);
   } catch (error) {
     if (signal.aborted) return undefined;
     throw error;
@@ -67,17 +67,17 @@ async function confirmCandidate(
   const { buffer, config, log, setting } = experiment;
   const range = returnRange(config.environment, config.evaluation);
   const budget = selectionBudget(episodes);
-  const most = maxCompetitors(budget, candidates);
-  const { best, floor } = await measureNoise(experiment, signal, most);
-  if (most === 0 || buffer.entries.length === 0) return undefined;
+  const maxFinalists = maxCompetitors(budget, candidates);
+  const { best, floor } = await measureNoise(experiment, signal, maxFinalists);
+  if (maxFinalists === 0 || buffer.entries.length === 0) return undefined;
   const finalists = best.filter(({ score }) => best[0]!.score - score <= floor);
-  const of = finalists.length === 1 ? 1 : finalists.length + 1;
+  const resultCount = finalists.length === 1 ? 1 : finalists.length + 1;
   log.emit({
     kind: 'confirmation-started',
     candidates: finalists.length,
     episodesEach: episodes,
     budget,
-    of,
+    of: resultCount,
   });
   const report = (entry: BufferEntry, stage: Confirmation['stage'], returns: readonly number[]) => {
     const { candidate, iteration, parameters, program, score } = entry;
@@ -87,7 +87,7 @@ async function confirmCandidate(
       ...{ observed: score, mean: mean(returns), ci95: meanInterval95(returns, range, 'student') },
       episodes: returns.length,
     };
-    log.emit({ kind: 'confirmed', confirmation, of });
+    log.emit({ kind: 'confirmed', confirmation, of: resultCount });
     return confirmation;
   };
   /** Undefined if the program fails. */
@@ -106,7 +106,7 @@ async function confirmCandidate(
   const ranked = await sequentialHalving(
     finalists,
     budget,
-    (entry, first, count) => returnsOf(entry, seeds.slice(first, first + count)),
+    (entry, start, count) => returnsOf(entry, seeds.slice(start, start + count)),
     (entry, returns) => report(entry, 'selection', returns),
   );
   const [chosen] = ranked;

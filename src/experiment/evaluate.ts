@@ -7,7 +7,7 @@ import { ProgramFault } from '../policies/program/program.js';
 import { rememberedEntries } from '../prompting/context/history.js';
 import type { SearchTask } from '../proposers/baseline.js';
 import type { Proposal } from '../proposers/proposer.js';
-import { type EvaluatedPolicy, evaluatePolicy, isRecorded } from '../rollout/evaluation.js';
+import { type EvaluatedPolicy, evaluatePolicy, shouldRecord } from '../rollout/evaluation.js';
 import { type BufferEntry, vectorKey } from '../rollout/replay-buffer.js';
 import type { StopReason } from '../runs/events.js';
 import { programFailureText } from '../runs/failure-text.js';
@@ -61,10 +61,10 @@ export function recordCandidate(
   { entry, episodes }: EvaluatedPolicy,
 ): void {
   const improved = buffer.best === undefined || entry.score > buffer.best.score;
-  const kept = episodes.filter(({ episode }) => isRecorded(episode, setting));
+  const recordedEpisodes = episodes.filter(({ episode }) => shouldRecord(episode, setting));
   buffer.append([entry]);
-  prompter.keepTrajectories(kept);
-  log.emit({ kind: 'candidate-evaluated', entry, episodes: kept, improved });
+  prompter.keepTrajectories(recordedEpisodes);
+  log.emit({ kind: 'candidate-evaluated', entry, episodes: recordedEpisodes, improved });
 }
 
 const failuresOf = ({ calls }: Proposal) =>
@@ -109,11 +109,11 @@ export async function warmUp(experiment: Experiment, stop: StopRequests): Promis
     const source = candidate < imported.length ? 'imported' : 'warm-up';
     const place = { iteration: 0, group: 0, candidate, source } as const;
     const { entry, episodes } = await evaluatePolicy(setting, parameters, seeds, place, stop.abort);
-    const measured = { entry: withProgram(experiment, entry), episodes };
+    const evaluation = { entry: withProgram(experiment, entry), episodes };
     experiment.behavior.observe(episodes);
-    buffer.append([measured.entry]);
-    experiment.prompter.keepTrajectories(measured.episodes);
-    log.emit({ kind: 'warmup-evaluated', ...measured, of: policies.length });
+    buffer.append([evaluation.entry]);
+    experiment.prompter.keepTrajectories(evaluation.episodes);
+    log.emit({ kind: 'warmup-evaluated', ...evaluation, of: policies.length });
     await yieldToEventLoop();
   }
   await log.commit();

@@ -59,8 +59,8 @@ async function searchAndConfirm(
   experiment: Experiment,
   stop: StopRequests,
 ): Promise<Pick<Outcome, 'reason' | 'confirmed'>> {
-  const ended = await search(experiment, stop);
-  const reason = statusAfter(ended) === 'completed' ? (modelFailure(experiment, ended) ?? ended) : ended;
+  const end = await search(experiment, stop);
+  const reason = statusAfter(end) === 'completed' ? (modelFailure(experiment, end) ?? end) : end;
   if (statusAfter(reason) !== 'completed') return { reason, confirmed: undefined };
   warnOfUnusedModel(experiment);
   const confirmed = await confirmBest(experiment, experiment.config.confirmation, stop.abort);
@@ -80,18 +80,18 @@ async function search(experiment: Experiment, stop: StopRequests): Promise<StopR
     const proposed = await proposeCandidates(experiment, iteration, stop);
     const calls = callsOf(proposed);
     if (proposed.end !== undefined && calls.length === 0) return proposed.end;
-    const measured: EvaluatedPolicy[] = [];
+    const evaluations: EvaluatedPolicy[] = [];
     for (const proposal of proposed.proposals) {
       const evaluation = await evaluateCandidate(experiment, iteration, proposal, stop.abort);
       if (evaluation === undefined) continue;
       recordCandidate(experiment, evaluation);
-      measured.push(evaluation);
+      evaluations.push(evaluation);
     }
     // A limit may leave candidates without a call; the others still count.
     end = proposed.end;
     for (const stage of experiment.stages)
       if (end === undefined && stage.isDue(iteration))
-        end = await stage.run(experiment, iteration, measured, stop);
+        end = await stage.run(experiment, iteration, evaluations, stop);
     // When the run is resumed, the iteration is evaluated again; only its calls are reused.
     if (end?.kind === 'interrupted') return end;
     await commit(experiment, iteration);
@@ -116,8 +116,8 @@ function lastModelError(calls: readonly CallRecord[]): StopReason {
 /** Completes an iteration, so that a resumed run doesn't repeat it; its records reach the disk in the background. */
 async function commit(experiment: Experiment, iteration: number): Promise<void> {
   const { buffer, ledger, log, progress } = experiment;
-  const first = buffer.entries.findLastIndex((entry) => entry.iteration < iteration) + 1;
-  const scores = buffer.entries.slice(first).map(({ score }) => score);
+  const firstIndex = buffer.entries.findLastIndex((entry) => entry.iteration < iteration) + 1;
+  const scores = buffer.entries.slice(firstIndex).map(({ score }) => score);
   log.emit({
     kind: 'iteration-finished',
     iteration,

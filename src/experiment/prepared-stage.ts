@@ -11,7 +11,7 @@ import type { Stage } from './parts.js';
 export type PrepareStage = (
   config: ConfigWithPolicy,
   env: Readonly<Record<string, string | undefined>>,
-  own: { readonly stages?: Readonly<Record<string, LanguageModel>> | undefined },
+  ownModels: { readonly stages?: Readonly<Record<string, LanguageModel>> | undefined },
 ) => Promise<PreparedStage | undefined>;
 
 export interface PreparedStage {

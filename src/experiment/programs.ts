@@ -16,22 +16,22 @@ import type { Experiment } from './parts.js';
 
 /**
  * Tries out a program before it is compared with earlier ones. Returns its failure; undefined if it can be evaluated.
- * @param known evaluations of earlier iterations @param by the source of the proposal
+ * @param earlierEntries evaluations of earlier iterations @param by the source of the proposal
  */
 export async function programFailure(
   { behavior, setting }: Experiment,
   programs: ProgramLibrary,
-  known: readonly BufferEntry[],
+  earlierEntries: readonly BufferEntry[],
   [parameters, by]: readonly [ParameterVector, ProposalSource],
   seeds: readonly number[],
 ): Promise<ParseFailure | undefined> {
   // Once the search has begun to tune a structure, other variants of it count as repeats.
-  const variant = known.find((one) => one.tuned === true && one.parameters[0] === parameters[0]);
+  const variant = earlierEntries.find((one) => one.tuned === true && one.parameters[0] === parameters[0]);
   if (by !== 'tuning' && variant !== undefined)
     return { kind: 'repeated', iteration: variant.iteration, score: variant.score, same: 'structure' };
   try {
     requireComponents(programs.program(parameters).source, setting.environment);
-    await behavior.actions(parameters);
+    await behavior.actionHash(parameters);
     await behavior.play(parameters, seeds);
   } catch (error) {
     if (error instanceof ProgramFault) return { kind: 'program', ...error.failure };
@@ -42,19 +42,19 @@ export async function programFailure(
 
 /**
  * Returns a search that proposes constants for a candidate if tuning is due; undefined if it is the proposer's turn.
- * @param before number of candidates before this one, which are in flight
+ * @param inFlightCount number of candidates before this one, which are in flight
  */
-export function tuningFor(experiment: Experiment, iteration: number, before: number) {
+export function tuningFor(experiment: Experiment, iteration: number, inFlightCount: number) {
   const { config, setting } = experiment;
   const programs = programsOf(setting.family);
   const tuning = tuningOf(config);
   if (programs === undefined || tuning === undefined) return undefined;
-  const proposed = entriesBefore(experiment.buffer.entries, iteration).filter(
+  const proposals = entriesBefore(experiment.buffer.entries, iteration).filter(
     ({ source }) => source === 'proposal',
   );
-  const structure = structureToTune(proposed, tuning, before);
+  const structure = structureToTune(proposals, tuning, inFlightCount);
   if (structure === undefined) return undefined;
-  const variants = proposed.filter(({ parameters }) => parameters[0] === structure);
+  const variants = proposals.filter(({ parameters }) => parameters[0] === structure);
   const program = programs.program(variants[0]!.parameters);
   return {
     by: tuning.by,

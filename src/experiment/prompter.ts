@@ -24,7 +24,7 @@ import type { ShownEvaluations } from '../runs/calls.js';
 import type { RecordedRun } from '../runs/logs.js';
 
 /** The user's opening message in the `conversation` layout. */
-const firstTurn = { parameters: 'Propose parameters.', program: 'Write the function.' } as const;
+const openingMessages = { parameters: 'Propose parameters.', program: 'Write the function.' } as const;
 
 export class Prompter {
   readonly #config: ResolvedConfig;
@@ -81,7 +81,7 @@ export class Prompter {
     const turns = this.#history.turns(shown, this.#form);
     const last = { ...context.history, text: turns.at(-1)?.result ?? '', shown: Math.min(1, shown.length) };
     const requestTexts = [
-      firstTurn[this.#arePrograms ? 'program' : 'parameters'],
+      openingMessages[this.#arePrograms ? 'program' : 'parameters'],
       ...turns.slice(0, -1).map(({ result }) => result),
     ];
     return [
@@ -110,7 +110,7 @@ export class Prompter {
     this.#history.register(remembered);
     // Don't show programs of the warm-up: most are random, and models tend to copy them.
     const proposed = this.#arePrograms ? remembered.filter(({ iteration }) => iteration > 0) : remembered;
-    return selectHistory(proposed, memory, this.#history.tokens);
+    return selectHistory(proposed, memory, this.#history.tokensOf);
   }
 
   /** Returns the messages, what they show, and a `formatCorrection` that stays valid after other prompts are built. */

@@ -162,13 +162,13 @@ export function countCall(progress: RunProgress, call: CallRecord, isEarlier = f
 
 /** Finds the call that an earlier process made with the same messages. */
 function recordedCall(
-  earlier: readonly CallRecord[],
+  earlierCalls: readonly CallRecord[],
   candidate: number,
   attempt: number,
   messages: CallRecord['messages'],
 ): CallRecord | undefined {
-  const isFollowed = earlier.some((later) => later.candidate === candidate && later.attempt > attempt);
-  return earlier.findLast(
+  const isFollowed = earlierCalls.some((later) => later.candidate === candidate && later.attempt > attempt);
+  return earlierCalls.findLast(
     (call) =>
       call.candidate === candidate &&
       call.attempt === attempt &&

@@ -35,12 +35,12 @@ export function createRepeatCheck(experiment: Experiment, iteration: number): Re
     if (!(await behavior.prepare(entries[0], comparedSeeds(experiment)))) return undefined;
     const others: readonly ComparedPolicy[] = [
       ...(await behavior.findSimilar(parameters, entries)),
-      ...siblings.map((own) => ({ parameters: own, iteration })),
+      ...siblings.map((sibling) => ({ parameters: sibling, iteration })),
     ];
     const duplicate = await behavior.findAlike(parameters, others, seeds);
     if (duplicate === undefined) return undefined;
-    const { iteration: at, score } = duplicate;
-    const seen = { iteration: at, ...(score !== undefined && { score }) };
+    const { iteration: earlierIteration, score } = duplicate;
+    const seen = { iteration: earlierIteration, ...(score !== undefined && { score }) };
     return { kind: 'repeated', ...seen, same: 'actions', episodes: seeds.length };
   };
   // Proposals that arrive together are checked in turn, because they play in one environment.

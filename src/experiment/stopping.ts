@@ -53,13 +53,13 @@ export const capsIn = ({ buffer, clock, ledger }: Experiment): readonly LimitUsa
 
 /** Number of consecutive iterations, up to the last, in which an evaluation reached `target`. */
 export function targetStreak(entries: readonly BufferEntry[], target: number, lastIteration: number): number {
-  const reached = new Set(
+  const reachedIterations = new Set(
     entries
       .filter(({ score, iteration }) => iteration > 0 && score >= target)
       .map(({ iteration }) => iteration),
   );
   let streak = 0;
-  while (reached.has(lastIteration - streak)) streak++;
+  while (reachedIterations.has(lastIteration - streak)) streak++;
   return streak;
 }
 
@@ -67,9 +67,9 @@ const maxTimerMs = 2 ** 31 - 1;
 
 /** The time limit that will be reached first, and a signal that aborts then; undefined without a time limit. */
 export function deadlineOf(experiment: Experiment) {
-  const [next] = limitsLeft(experiment, 'minutes').toSorted((a, b) => a.left - b.left);
-  if (next === undefined) return undefined;
-  const { limit, left } = next;
+  const [nextLimit] = limitsLeft(experiment, 'minutes').toSorted((a, b) => a.left - b.left);
+  if (nextLimit === undefined) return undefined;
+  const { limit, left } = nextLimit;
   const leftMs = left * 60_000;
   const timerMs = Math.max(0, Math.min(Math.round(leftMs), maxTimerMs));
   return { limit, leftMs, signal: AbortSignal.timeout(timerMs) };
@@ -77,10 +77,10 @@ export function deadlineOf(experiment: Experiment) {
 
 /** The stop reason if the model contributed nothing: such a run must not count as completed. */
 export const modelFailure = (experiment: Experiment, reason: StopReason): StopReason | undefined =>
-  neverAnswered(experiment, reason) ?? neverAccepted(experiment, reason);
+  noReplyFailure(experiment, reason) ?? noProposalFailure(experiment, reason);
 
 /** A stop reason if no process ever got a reply, or this one got none by the last iteration. */
-function neverAnswered({ ledger, progress }: Experiment, reason: StopReason): StopReason | undefined {
+function noReplyFailure({ ledger, progress }: Experiment, reason: StopReason): StopReason | undefined {
   const { calls, errors } = ledger.totals;
   const isUnanswered = progress.lastError !== undefined && !progress.isAnswered;
   const isTimeUp = reason.kind === 'limit' && reason.limit.endsWith('minutes');
@@ -92,7 +92,7 @@ function neverAnswered({ ledger, progress }: Experiment, reason: StopReason): St
 }
 
 /** A stop reason if the model answered, but no proposal was accepted, not even a baseline's. */
-function neverAccepted({ progress }: Experiment, reason: StopReason): StopReason | undefined {
+function noProposalFailure({ progress }: Experiment, reason: StopReason): StopReason | undefined {
   if (progress.isAnyAccepted || progress.firstRejected === undefined) return undefined;
   return {
     kind: 'no-proposals',

@@ -31,7 +31,7 @@ export const confinedEnvironment = z
 
 /** Config sections for budgets and the search, in which every key may be set; `keys` lists single keys. */
 const sectionPattern = /^(?:limits|warmup\.policies|confirmation|memory)(?:\.\w+)*$/;
-const keys = new Set(
+const permittedKeys = new Set(
   [
     'name seed iterations candidates corrections repeats target warmup record',
     'evaluation.episodes evaluation.maxSteps evaluation.workers',
@@ -39,11 +39,11 @@ const keys = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
-function isPlain(text: string): boolean {
+function isPermitted(text: string): boolean {
   const [, key, value] = /^([A-Za-z][\w.]*)=([\w.+-]*)$/.exec(text) ?? [];
   if (key === undefined || value === undefined) return false;
   if (key === 'model.provider') return isBaselineName(value);
-  return keys.has(key) || sectionPattern.test(key);
+  return permittedKeys.has(key) || sectionPattern.test(key);
 }
 
 /** `key=value` that sets a permitted key to a number or a word. */
@@ -51,6 +51,6 @@ export const plainOverride = z
   .string()
   .max(200)
   .refine(
-    isPlain,
+    isPermitted,
     'can only set a budget, seed, search or sampling setting to a number or a word, or model.provider to a baseline',
   );

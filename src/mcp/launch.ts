@@ -51,16 +51,16 @@ export async function launchRun(
 export async function launchResumption(
   { overrides, run }: { readonly run: string; readonly overrides: readonly string[] },
   runsDir: string,
-  outside: LaunchContext,
+  context: LaunchContext,
 ): Promise<LaunchedRun> {
-  const path = findRun(run, { cwd: outside.cwd, runsDir });
+  const path = findRun(run, { cwd: context.cwd, runsDir });
   const status = () =>
     existsSync(join(path, runFiles.manifest)) ? statusOf(path, readManifest(path)) : undefined;
-  const from = outside.now().getTime();
+  const startMs = context.now().getTime();
   // If this returned earlier, a stop could overtake the resumption, which would then restart the stopped run.
   const isBegun =
-    status() === undefined ? () => outside.now().getTime() > from + 1000 : () => status() === 'running';
-  return launch(['resume', path, ...overrides], path, isBegun, outside);
+    status() === undefined ? () => context.now().getTime() > startMs + 1000 : () => status() === 'running';
+  return launch(['resume', path, ...overrides], path, isBegun, context);
 }
 
 /** Maximum time to wait for a run to start, in milliseconds; loading a large model takes time. */

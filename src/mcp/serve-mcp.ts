@@ -3,7 +3,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Command } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
-import { version } from '../base/package.js';
+import { packageVersion } from '../base/package.js';
 import type { RunFolders } from '../runs/listing/listing.js';
 import { requireConfined } from '../runs/listing/names.js';
 import { type LaunchedRun, launchResumption, launchRun } from './launch.js';
@@ -35,14 +35,14 @@ export async function serveMcp(
   context: CommandContext,
 ): Promise<void> {
   const { McpServer, serveStdio } = await loadProtocol();
-  const offered = tools.filter(({ isReadOnly }) => isReadOnly || request.allowRuns);
+  const offeredTools = tools.filter(({ isReadOnly }) => isReadOnly || request.allowRuns);
   const connection = serveStdio(
     () => {
       const server = new McpServer(
-        { name: 'policyloop', version: version() },
+        { name: 'policyloop', version: packageVersion() },
         { instructions: instructions(request) },
       );
-      for (const tool of offered) {
+      for (const tool of offeredTools) {
         const { description, input, name, isReadOnly } = tool;
         const annotations = { readOnlyHint: isReadOnly, destructiveHint: false, openWorldHint: false };
         server.registerTool(
@@ -52,7 +52,7 @@ export async function serveMcp(
             inputSchema: input,
             annotations,
           },
-          (given: unknown) => runTool(tool, given as Record<string, unknown>, request, load, context),
+          (args: unknown) => runTool(tool, args as Record<string, unknown>, request, load, context),
         );
       }
       return server;
@@ -93,17 +93,17 @@ interface ToolResult extends Record<string, unknown> {
 /** Runs a tool. Never throws: errors become results. */
 export async function runTool(
   tool: Tool,
-  given: Record<string, unknown>,
+  args: Record<string, unknown>,
   request: McpRequest,
   load: LoadCommand,
   context: CommandContext,
 ): Promise<CallToolResult> {
   try {
-    requirePathsWithin(given, { cwd: context.cwd, runsDir: request.runsDir });
-    const answer = await (tool.launches
-      ? launch(tool, given, request, context)
-      : execute(tool, given, request, load, context));
-    const text = JSON.stringify(answer);
+    requirePathsWithin(args, { cwd: context.cwd, runsDir: request.runsDir });
+    const result = await (tool.launches
+      ? launch(tool, args, request, context)
+      : execute(tool, args, request, load, context));
+    const text = JSON.stringify(result);
     if (Buffer.byteLength(text) > maxResultBytes)
       throw new UserError({
         message: 'the result is too long',
@@ -116,35 +116,35 @@ export async function runTool(
 }
 
 /** @throws UserError if a path or link leads outside the server's directories */
-function requirePathsWithin(given: Record<string, unknown>, folders: RunFolders): void {
-  const { config, configs, run, runs } = given;
+function requirePathsWithin(args: Record<string, unknown>, folders: RunFolders): void {
+  const { config, configs, run, runs } = args;
   for (const name of [config, run, configs, runs].flat())
     if (typeof name === 'string') requireConfined(name, folders);
 }
 
 async function launch(
   { name }: Tool,
-  given: Record<string, unknown>,
+  args: Record<string, unknown>,
   { runsDir }: McpRequest,
   context: CommandContext,
 ): Promise<{ readonly result: LaunchedRun }> {
   const result = await (name === 'run'
-    ? launchRun(given as Parameters<typeof launchRun>[0], runsDir, context)
-    : launchResumption(given as Parameters<typeof launchResumption>[0], runsDir, context));
+    ? launchRun(args as Parameters<typeof launchRun>[0], runsDir, context)
+    : launchResumption(args as Parameters<typeof launchResumption>[0], runsDir, context));
   return { result };
 }
 
 /** Runs the command as if from the command line; the last line of its output is the result. */
 async function execute(
   tool: Tool,
-  given: Record<string, unknown>,
+  args: Record<string, unknown>,
   { runsDir }: McpRequest,
   load: LoadCommand,
-  outside: CommandContext,
+  outerContext: CommandContext,
 ): Promise<ToolResult> {
   const { command, defaults } = await load(tool.command);
   const [printed, notes]: [string[], string[]] = [[], []];
-  const { cwd, env, milliseconds, now, stop } = outside;
+  const { cwd, env, milliseconds, now, stop } = outerContext;
   const context: CommandContext = {
     cwd,
     env,
@@ -155,13 +155,13 @@ async function execute(
     print: (text) => printed.push(text),
     note: (text) => notes.push(text),
   };
-  const { overrides = [], ...own } = given;
+  const { overrides = [], ...rest } = args;
   const configs =
-    'configs' in own ? { configs: [...(own.configs as string[]), ...(overrides as string[])] } : {};
-  await command.execute({ ...defaults, ...own, ...configs, ...tool.presets, runsDir, json: true }, context);
+    'configs' in rest ? { configs: [...(rest.configs as string[]), ...(overrides as string[])] } : {};
+  await command.execute({ ...defaults, ...rest, ...configs, ...tool.presets, runsDir, json: true }, context);
   const last = printed.at(-1);
   if (last === undefined)
     throw new UserError({ message: notes.join('\n') || 'the command printed no result' });
   const result = JSON.parse(last) as unknown;
-  return { result: tool.shorten?.(result, given) ?? result, ...(notes.length > 0 && { notes }) };
+  return { result: tool.shorten?.(result, args) ?? result, ...(notes.length > 0 && { notes }) };
 }

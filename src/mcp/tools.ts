@@ -10,7 +10,7 @@ export interface Tool {
   /** Arguments that the client can't set. */
   readonly presets?: Readonly<Record<string, unknown>>;
   /** Shortens the result of a call with these arguments. */
-  readonly shorten?: (result: unknown, given: Readonly<Record<string, unknown>>) => unknown;
+  readonly shorten?: (result: unknown, args: Readonly<Record<string, unknown>>) => unknown;
   /** False for tools that change or start something; these require `--allow-runs`. */
   readonly isReadOnly: boolean;
   /** True if the tool starts a process that continues after the call. */

@@ -7,12 +7,12 @@ interface SchemaOptions {
   readonly numbersFirst?: boolean;
   /** Lists the allowed numbers, if there are at most this many, because many servers ignore bounds. */
   readonly maxChoices?: number;
-  readonly maxReason?: number;
+  readonly maxReasonChars?: number;
   /** False for servers that reject bounds on numbers and lengths. Default: true. */
   readonly hasBounds?: boolean;
 }
 
-export const autoOptions: SchemaOptions = { numbersFirst: true, maxChoices: 1000, maxReason: 300 };
+export const autoSchemaOptions: SchemaOptions = { numbersFirst: true, maxChoices: 1000, maxReasonChars: 300 };
 
 /**
  * Returns the JSON schema of an answer `{"reason": "…", "<key>": [ … ]}`, for models that can enforce it. By default,
@@ -21,14 +21,14 @@ export const autoOptions: SchemaOptions = { numbersFirst: true, maxChoices: 1000
  */
 export function answerSchema(
   { key, labels, number }: AnswerGrammar,
-  { hasBounds = true, maxChoices = 0, maxReason, numbersFirst = false }: SchemaOptions = {},
+  { hasBounds = true, maxChoices = 0, maxReasonChars, numbersFirst = false }: SchemaOptions = {},
 ): Record<string, unknown> {
   const count = labels.length;
   const choices = number.choices ?? allowedNumbers(number, maxChoices);
-  const items = hasBounds ? valueSchema({ ...number, choices }) : { type: typeOf(number) };
-  const length = hasBounds ? { minItems: count, maxItems: count } : {};
-  const reason = { reason: { type: 'string', ...(hasBounds && { maxLength: maxReason }) } };
-  const numbers = { [key]: { type: 'array', items, ...length } };
+  const items = hasBounds ? valueSchema({ ...number, choices }) : { type: jsonType(number) };
+  const lengthBounds = hasBounds ? { minItems: count, maxItems: count } : {};
+  const reason = { reason: { type: 'string', ...(hasBounds && { maxLength: maxReasonChars }) } };
+  const numbers = { [key]: { type: 'array', items, ...lengthBounds } };
   return {
     type: 'object',
     properties: numbersFirst ? { ...numbers, ...reason } : { ...reason, ...numbers },
@@ -39,7 +39,7 @@ export function answerSchema(
 
 /** True if a reply has the shape of the answer schema; otherwise, the server ignored the schema. */
 export function followsSchema(text: string, { key, labels }: AnswerGrammar): boolean {
-  const answer = parseObject(text);
+  const answer = parseJsonAnswer(text);
   const numbers = answer?.[key];
   return (
     Array.isArray(numbers) &&
@@ -50,7 +50,7 @@ export function followsSchema(text: string, { key, labels }: AnswerGrammar): boo
 }
 
 /** Parses a reply, apart from its thinking, as a JSON object; undefined if it isn't one. */
-export function parseObject(text: string): Record<string, unknown> | undefined {
+export function parseJsonAnswer(text: string): Record<string, unknown> | undefined {
   const value = jsonIn(answerText(text).text);
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)
@@ -59,20 +59,20 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
 
 type ValueRange = Omit<NumberKind, 'choices'> & { readonly choices: readonly number[] | undefined };
 
-const typeOf = ({ decimals }: Pick<NumberKind, 'decimals'>) => (decimals === 0 ? 'integer' : 'number');
+const jsonType = ({ decimals }: Pick<NumberKind, 'decimals'>) => (decimals === 0 ? 'integer' : 'number');
 
 function valueSchema({ choices, decimals, high, low }: ValueRange): Record<string, unknown> {
-  const type = typeOf({ decimals });
+  const type = jsonType({ decimals });
   return choices === undefined ? { type, minimum: low, maximum: high } : { type, enum: [...choices] };
 }
 
 /** Returns all allowed numbers in order; undefined if there are none or more than `most`. */
-function allowedNumbers({ decimals, high, low }: NumberKind, most: number): readonly number[] | undefined {
+function allowedNumbers({ decimals, high, low }: NumberKind, limit: number): readonly number[] | undefined {
   const scale = 10 ** decimals;
   // Bounds needn't be multiples of the step; `toPrecision` removes rounding errors of the products.
   const first = Math.ceil(Number((low * scale).toPrecision(15)));
   const last = Math.floor(Number((high * scale).toPrecision(15)));
   const count = last - first + 1;
-  if (!(count >= 1 && count <= most)) return undefined;
+  if (!(count >= 1 && count <= limit)) return undefined;
   return Array.from({ length: count }, (_, i) => Number(((first + i) / scale).toFixed(decimals)) + 0);
 }

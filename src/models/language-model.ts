@@ -90,8 +90,8 @@ export const plainSampling: Sampling = { temperature: 1, topP: 1, topK: 0, minP:
 export type SamplingChoice = { readonly [K in keyof Sampling]?: Sampling[K] | undefined };
 
 /** Merges sampling settings: those of a call (`asked`) take precedence over the model's (`own`). */
-export const resolveSampling = (own: SamplingChoice, asked: SamplingChoice = {}): SamplingChoice =>
-  Object.fromEntries(samplingKeys.map((key) => [key, asked[key] ?? own[key]]));
+export const resolveSampling = (defaults: SamplingChoice, overrides: SamplingChoice = {}): SamplingChoice =>
+  Object.fromEntries(samplingKeys.map((key) => [key, overrides[key] ?? defaults[key]]));
 
 /** Callbacks for the attempts of a call. */
 export interface AttemptHooks {
@@ -104,7 +104,7 @@ export interface AttemptHooks {
 }
 
 /** Called before each pass of a local model over one prompt, and after the last, with the tokens read or cached. */
-export type OnRead = (read: number, of: number) => void;
+export type OnRead = (read: number, total: number) => void;
 
 export interface GenerateOptions {
   /**

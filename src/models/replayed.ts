@@ -83,12 +83,12 @@ type HashedCall = Omit<RecordedCall, 'messages'> & { readonly promptHash: string
 
 /** Indexes the calls by id, except aborted ones, which have no reply. */
 function callsById({ calls }: Cassette): ReadonlyMap<string, HashedCall> {
-  const replies = new Map<string, HashedCall>();
+  const hashedCalls = new Map<string, HashedCall>();
   for (const { messages, ...call } of calls) {
     if (call.outcome.kind === 'error' && call.outcome.error === 'aborted') continue;
-    replies.set(call.id, { ...call, promptHash: hashOf(messages) });
+    hashedCalls.set(call.id, { ...call, promptHash: hashOf(messages) });
   }
-  return replies;
+  return hashedCalls;
 }
 
 function hashOf(messages: readonly ChatMessage[]): string {
@@ -124,19 +124,19 @@ function firstDifference(recorded: readonly ChatMessage[], now: readonly ChatMes
   const [before, after] = [was.content.split('\n'), is.content.split('\n')];
   const line = before.findIndex((text, l) => text !== after[l]);
   const at = line < 0 ? before.length : line;
-  return `Message ${i + 1} (${was.role}), line ${at + 1}: ${excerpt(before[at], after[at])}`;
+  return `Message ${i + 1} (${was.role}), line ${at + 1}: ${lineChange(before[at], after[at])}`;
 }
 
 /** Describes the change of a line; quotes start just before the first difference. */
-function excerpt(recorded: string | undefined, now: string | undefined): string {
+function lineChange(recorded: string | undefined, now: string | undefined): string {
   let sameLength = 0;
   while (sameLength < (recorded?.length ?? 0) && recorded![sameLength] === now?.[sameLength]) sameLength++;
-  const quoted = (text: string) => {
+  const quote = (text: string) => {
     const from = Math.max(0, sameLength - 30);
     const end = from + 80;
     return `“${from > 0 ? '…' : ''}${text.slice(from, end)}${text.length > end ? '…' : ''}”`;
   };
-  if (recorded === undefined) return `added ${quoted(now!)}`;
-  if (now === undefined) return `removed ${quoted(recorded)}`;
-  return `recorded ${quoted(recorded)}, now ${quoted(now)}`;
+  if (recorded === undefined) return `added ${quote(now!)}`;
+  if (now === undefined) return `removed ${quote(recorded)}`;
+  return `recorded ${quote(recorded)}, now ${quote(now)}`;
 }

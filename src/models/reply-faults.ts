@@ -74,7 +74,7 @@ export function emptyReplyWarning(
 }
 
 /** Maximum number of characters examined at the end of a text, and minimum number that must repeat. */
-const loopLength = { most: 2000, fewest: 200 } as const;
+const loopLength = { max: 2000, min: 200 } as const;
 /** Minimum number of times that the phrase must occur. */
 const minLoopRounds = 8;
 /** A prompt count of more than this many times the upper bound is discarded. */
@@ -83,22 +83,22 @@ const implausibleFactor = 10;
 /** True if a text ends in a repeated phrase; finds the shortest period in linear time (Knuth, Morris & Pratt 1977). */
 export function endsInLoop(text: string): boolean {
   // Reversed, because the algorithm examines prefixes, and the loop is at the end.
-  const reversedEnd = [...text.slice(-loopLength.most).trimEnd()].reverse();
+  const reversedEnd = [...text.slice(-loopLength.max).trimEnd()].reverse();
   const borders = new Array<number>(reversedEnd.length).fill(0);
   for (let i = 1; i < reversedEnd.length; i++) {
     let border = borders[i - 1]!;
     while (border > 0 && reversedEnd[i] !== reversedEnd[border]) border = borders[border - 1]!;
     borders[i] = reversedEnd[i] === reversedEnd[border] ? border + 1 : 0;
   }
-  return borders.some((border, i) => i + 1 >= loopLength.fewest && (i + 1 - border) * minLoopRounds <= i + 1);
+  return borders.some((border, i) => i + 1 >= loopLength.min && (i + 1 - border) * minLoopRounds <= i + 1);
 }
 
 type Counts = { [K in keyof ReportedCounts]: number | undefined };
 
 /** Returns a warning if the server read only part of a prompt. */
-function cutWarning(read: number, completion: number, fewest: number, window?: number): string | undefined {
-  if (read < fewest)
-    return `the server read ${read} tokens of a prompt that has at least ${fewest}: it cut the prompt, or miscounted`;
+function cutWarning(read: number, completion: number, minRead: number, window?: number): string | undefined {
+  if (read < minRead)
+    return `the server read ${read} tokens of a prompt that has at least ${minRead}: it cut the prompt, or miscounted`;
   if (window === undefined || read > window) return undefined;
   if (read === window)
     return `the server read ${read} tokens, which is its whole context window: it cut the prompt`;
@@ -135,14 +135,14 @@ export interface SentPrompt {
 
 /** Keeps plausible token counts, estimates the others, and reports the faults. */
 export function checkUsage(
-  reported: ReportedCounts,
-  sent: SentPrompt & { readonly replies: readonly Reply[] },
+  counts: ReportedCounts,
+  sentPrompt: SentPrompt & { readonly replies: readonly Reply[] },
 ): { readonly usage: Usage; readonly faults: readonly ReplyFault[]; readonly warning?: string } {
-  const { messages, replies, maxTokens, window } = sent;
+  const { messages, replies, maxTokens, window } = sentPrompt;
   const faults = new Set<ReplyFault>();
   const maxPrompt = maxPromptTokens(messages);
   const hasText = replies.some(({ text, reasoning }) => text !== '' || reasoning !== undefined);
-  const { prompt, cached, completion, reasoning } = plausibleCounts(readCounts(reported, faults), {
+  const { prompt, cached, completion, reasoning } = plausibleCounts(readCounts(counts, faults), {
     maxPrompt,
     hasText,
     faults,

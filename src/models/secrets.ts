@@ -7,11 +7,11 @@ const minLength = 8;
 
 /** Hides secrets in the text and reasoning of a completion. */
 export function withoutSecrets(completion: Completion, secrets: readonly string[]): Completion {
-  const long = secrets.filter(({ length }) => length >= minLength);
+  const longSecrets = secrets.filter(({ length }) => length >= minLength);
   const { reasoning, text } = completion;
   return {
     ...completion,
-    text: hideSecrets(text, long),
-    ...(reasoning !== undefined && { reasoning: hideSecrets(reasoning, long) }),
+    text: hideSecrets(text, longSecrets),
+    ...(reasoning !== undefined && { reasoning: hideSecrets(reasoning, longSecrets) }),
   };
 }

@@ -13,7 +13,7 @@ const text = z.string().min(1);
 const httpUrl = z.url({ protocol: /^https?$/ });
 
 const amount = z.number().min(0);
-const price = z
+const priceSchema = z
   .strictObject({
     input: amount.describe('Price per million prompt tokens'),
     cachedInput: amount.optional().describe('Price per million cached prompt tokens (default: input)'),
@@ -28,7 +28,7 @@ const price = z
     'Prices for calculating the cost, all in one currency (default: the list price in US dollars, for common hosted models)',
   );
 
-const sampling = {
+const hostedFields = {
   temperature: z.number().min(0).max(2).optional().describe("Sampling temperature (default: the provider's)"),
   topP: z
     .number()
@@ -53,7 +53,7 @@ const sampling = {
     "Longest wait, in seconds, that a server's Retry-After may impose; a longer one ends the run",
     positive.default(300),
   ),
-  price: price.optional(),
+  price: priceSchema.optional(),
 };
 
 export const openaiSchema = z.strictObject({
@@ -78,7 +78,7 @@ export const openaiSchema = z.strictObject({
     'Additional fields of the request, named as the server expects, e.g. `{top_k: 20}`',
     z.record(text, z.unknown()).optional(),
   ),
-  ...sampling,
+  ...hostedFields,
 });
 
 export const ollamaSchema = z.strictObject({
@@ -101,7 +101,7 @@ export const ollamaSchema = z.strictObject({
     .describe(
       "Time for which the model stays loaded, e.g. '10m' or '600' (seconds); '-1': forever (default: the server's)",
     ),
-  ...sampling,
+  ...hostedFields,
   topK: count(0)
     .optional()
     .describe("Number of most likely tokens to choose from; 0: all (top_k; default: the model's)"),
@@ -147,4 +147,4 @@ export type OpenAIConfig = z.output<typeof openaiSchema>;
 export type OllamaConfig = z.output<typeof ollamaSchema>;
 export type ModuleModelConfig = z.output<typeof moduleModelSchema>;
 export type ReplayedConfig = z.output<typeof replayedSchema>;
-export type PriceConfig = z.output<typeof price>;
+export type PriceConfig = z.output<typeof priceSchema>;

@@ -25,16 +25,16 @@ export interface UserModel extends Pick<LanguageModel, 'id' | 'givesSeveral' | '
 }
 
 /** Creates the model of a module. @throws UserError if the module can't be loaded, or its model is unusable */
-export async function moduleModel({ path, options }: ModuleModelConfig): Promise<LanguageModel> {
+export async function newUserModel({ path, options }: ModuleModelConfig): Promise<LanguageModel> {
   const module = await loadModule(path, 'model', 'model.path');
-  const created = await module.create(options, 'model.options');
-  if (!isObject(created))
+  const userModel = await module.create(options, 'model.options');
+  if (!isObject(userModel))
     throw new UserError({
       file: module.file,
       message: "create didn't return a model",
       hint: 'return an object with the function generate(messages, options)',
     });
-  return checkedModel(created, `module/${module.name}`, module.file);
+  return checkedModel(userModel, `module/${module.name}`, module.file);
 }
 
 /**
@@ -78,8 +78,8 @@ export function checkedModel(userModel: object, name: string, file?: string): La
         throw errorOf('server', `${location}: generate threw: ${messageOf(error)}`);
       }
       const replies: readonly unknown[] = Array.isArray(reply) && reply.length > 0 ? reply : [reply];
-      return replies.slice(0, options.seeds.length).map((given, i): Completion => {
-        const completion = typeof given === 'string' ? { text: given } : given;
+      return replies.slice(0, options.seeds.length).map((userReply, i): Completion => {
+        const completion = typeof userReply === 'string' ? { text: userReply } : userReply;
         if (!isObject(completion) || typeof completion.text !== 'string')
           throw errorOf('malformed', `${origin}: generate returned neither text nor {text: …}`);
         return {

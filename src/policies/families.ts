@@ -18,7 +18,7 @@ import {
   qTableSchema,
 } from './settings.js';
 
-interface PolicyRecord {
+interface FamilyEntry {
   readonly name: PolicyConfig['kind'];
   readonly schema: z.ZodType;
   /** @throws UserError if the policies don't fit the environment */
@@ -34,7 +34,7 @@ const families = [
     schema: programSchema,
     create: (_: ProgramConfig, environment: EnvironmentSpec) => programPolicies(environment),
   },
-] as const satisfies readonly PolicyRecord[];
+] as const satisfies readonly FamilyEntry[];
 
 const [linear, mlp, qTable, program] = families;
 export const policySchema = z.discriminatedUnion('kind', [
@@ -50,8 +50,8 @@ export const policySchema = z.discriminatedUnion('kind', [
  * @throws UserError if the family doesn't fit the environment, or comes from a module
  */
 export function createPolicyFamily(config: PolicyConfig, environment: EnvironmentSpec): PolicyFamily {
-  const record: PolicyRecord | undefined = families.find(({ name }) => name === config.kind);
-  if (record !== undefined) return record.create(config, environment);
+  const entry: FamilyEntry | undefined = families.find(({ name }) => name === config.kind);
+  if (entry !== undefined) return entry.create(config, environment);
   throw new UserError({
     field: 'policy.kind',
     message: 'policies from a module must be loaded first',
@@ -60,7 +60,7 @@ export function createPolicyFamily(config: PolicyConfig, environment: Environmen
 }
 
 /** Returns the default policy: a Q-table for discrete observations, otherwise linear. */
-export function defaultPolicy({ observationSpace }: EnvironmentSpec): BuiltInPolicyConfig {
+export function defaultPolicyConfig({ observationSpace }: EnvironmentSpec): BuiltInPolicyConfig {
   if (observationSpace.kind === 'discrete') {
     return { kind: 'q-table', form: 'actions', low: -10, high: 10, decimals: 1 };
   }

@@ -1,6 +1,6 @@
 import type { RandomGenerator } from '../base/random/generator.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
-import { firstLargest } from '../statistics/descriptive.js';
+import { argmax } from '../statistics/descriptive.js';
 import {
   createProjection,
   outputNames,
@@ -9,7 +9,7 @@ import {
   type Policy,
   type PolicyFamily,
   type PolicyShape,
-  vectorShape,
+  policyShapeOf,
   weightParameters,
   weightsFrom,
 } from './policy.js';
@@ -28,7 +28,7 @@ interface LinearShape extends PolicyShape {
  */
 export function linearPolicies(config: LinearConfig, environment: EnvironmentSpec): PolicyFamily {
   const { bias } = config;
-  const shape: LinearShape = { ...vectorShape(environment, config.kind), bias };
+  const shape: LinearShape = { ...policyShapeOf(environment, config.kind), bias };
   const weightCount = (shape.observations + (bias ? 1 : 0)) * shape.outputs;
   const projection = config.projection && createProjection(config.projection, weightCount);
   const parameters = weightParameters(config, weightNames(shape), projection?.rank);
@@ -53,7 +53,7 @@ function buildLinear(values: ParameterVector, shape: LinearShape): Policy {
   };
   if (!discrete) return (observation) => outputsFor(observation as readonly number[], []);
   const sums: number[] = []; // reused, because allocating it at every step would take a third of the time
-  return (observation) => firstLargest(outputsFor(observation as readonly number[], sums)) + firstAction;
+  return (observation) => argmax(outputsFor(observation as readonly number[], sums)) + firstAction;
 }
 
 /** Draws initial parameters. For a range of ±6: Normal(0, 3) with a bias, Uniform(−3, 3) without one. */
@@ -77,9 +77,9 @@ export const uniformVector = (spec: ParameterSpec, random: RandomGenerator): Par
 /** Returns the allowed value nearest to `value`: within the range, with at most `decimals` decimals, and never -0. */
 function snapToGrid(value: number, { low, high, decimals }: Omit<ParameterSpec, 'choices'>): number {
   const scale = 10 ** decimals;
-  const first = Math.ceil(low * scale - 1e-6);
-  const last = Math.floor(high * scale + 1e-6);
-  return Math.min(last, Math.max(first, Math.round(value * scale))) / scale + 0;
+  const minScaled = Math.ceil(low * scale - 1e-6);
+  const maxScaled = Math.floor(high * scale + 1e-6);
+  return Math.min(maxScaled, Math.max(minScaled, Math.round(value * scale))) / scale + 0;
 }
 
 function weightNames(shape: LinearShape): readonly string[] {

@@ -1,6 +1,6 @@
 import { UserError } from '../base/errors.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
-import { firstLargest } from '../statistics/descriptive.js';
+import { argmax } from '../statistics/descriptive.js';
 import { uniformVector } from './linear.js';
 import {
   createProjection,
@@ -10,7 +10,7 @@ import {
   type PolicyDescription,
   type PolicyFamily,
   type PolicyShape,
-  vectorShape,
+  policyShapeOf,
   weightParameters,
   weightsFrom,
 } from './policy.js';
@@ -26,9 +26,9 @@ export interface Layer {
   readonly inputs: number;
   readonly units: number;
   /** Index of W[0][0] among all weights; W[i][j] is at `weights + i * units + j`. */
-  readonly weights: number;
+  readonly weightOffset: number;
   /** Index of b[0] among all weights. */
-  readonly biases: number;
+  readonly biasOffset: number;
 }
 
 type Network = Extract<PolicyDescription, { kind: 'mlp' }>;
@@ -42,9 +42,9 @@ type Network = Extract<PolicyDescription, { kind: 'mlp' }>;
  */
 export function mlpPolicies(config: MlpConfig, environment: EnvironmentSpec): PolicyFamily {
   const { activation, hidden } = config;
-  const shape = vectorShape(environment, config.kind);
+  const shape = policyShapeOf(environment, config.kind);
   const layers = layersOf({ ...shape, hidden });
-  const weightCount = weightsOf(layers);
+  const weightCount = countWeights(layers);
   checkSize(config, weightCount);
   const projection = config.projection && createProjection(config.projection, weightCount);
   const parameters = weightParameters(config, weightNames(layers, shape), projection?.rank);
@@ -61,28 +61,28 @@ export function mlpPolicies(config: MlpConfig, environment: EnvironmentSpec): Po
 /** Returns the layers of a network, from the observation to the outputs. */
 export function layersOf(sizes: Pick<Network, 'observations' | 'hidden' | 'outputs'>): readonly Layer[] {
   const widths = [sizes.observations, ...sizes.hidden, sizes.outputs];
-  let next = 0;
+  let offset = 0;
   return widths.slice(1).map((units, i) => {
     const inputs = widths[i]!;
-    const layer = { inputs, units, weights: next, biases: next + inputs * units };
-    next = layer.biases + units;
+    const layer = { inputs, units, weightOffset: offset, biasOffset: offset + inputs * units };
+    offset = layer.biasOffset + units;
     return layer;
   });
 }
 
-const weightsOf = (layers: readonly Layer[]): number =>
+const countWeights = (layers: readonly Layer[]): number =>
   layers.reduce((sum, { inputs, units }) => sum + (inputs + 1) * units, 0);
 
-function checkSize({ hidden, projection }: MlpConfig, weights: number): void {
+function checkSize({ hidden, projection }: MlpConfig, weightCount: number): void {
   const maxSize = projection === undefined ? maxParameters : maxWeights;
-  if (weights <= maxSize) return;
+  if (weightCount <= maxSize) return;
   const advice =
-    projection === undefined && weights <= maxWeights
+    projection === undefined && weightCount <= maxWeights
       ? 'use fewer hidden units, set policy.projection to {rank: 10} to propose only 10 parameters'
       : 'use fewer hidden units';
   throw new UserError({
     field: 'policy.hidden',
-    message: `this network would have ${weights} weights and biases; the maximum is ${maxSize}${projection === undefined ? '' : ' with policy.projection'}`,
+    message: `this network would have ${weightCount} weights and biases; the maximum is ${maxSize}${projection === undefined ? '' : ' with policy.projection'}`,
     value: hidden,
     hint: `${advice}, or train a larger network by reinforcement learning with \`policyloop finetune rl\``,
   });
@@ -104,25 +104,25 @@ function buildNetwork(
 ): Policy {
   const weights = Float64Array.from(values);
   const activate = activations[activation];
-  const last = layers.length - 1;
+  const lastIndex = layers.length - 1;
   // Reused at every step, because allocating arrays would be slow.
   const unitValues = layers.map((layer) => new Array<number>(layer.units).fill(0));
   const forward = (observation: readonly number[]): readonly number[] => {
     let inputs = observation;
     for (const [l, layer] of layers.entries()) {
-      const out = unitValues[l]!;
+      const outputs = unitValues[l]!;
       for (let j = 0; j < layer.units; j++) {
-        let sum = weights[layer.biases + j]!;
+        let sum = weights[layer.biasOffset + j]!;
         for (let i = 0; i < layer.inputs; i++)
-          sum += inputs[i]! * weights[layer.weights + i * layer.units + j]!;
-        out[j] = l === last ? sum : activate(sum);
+          sum += inputs[i]! * weights[layer.weightOffset + i * layer.units + j]!;
+        outputs[j] = l === lastIndex ? sum : activate(sum);
       }
-      inputs = out;
+      inputs = outputs;
     }
     return inputs;
   };
   if (!discrete) return (observation) => [...forward(observation as readonly number[])];
-  return (observation) => firstLargest(forward(observation as readonly number[])) + firstAction;
+  return (observation) => argmax(forward(observation as readonly number[])) + firstAction;
 }
 
 /** Examples: `layer 1: weight of observation[0] for unit 3`, `layer 2: bias of action 1`. */

@@ -71,15 +71,15 @@ const unboundedSpec = {
   high: Number.POSITIVE_INFINITY,
 };
 
-const parametersShape = z
+const parametersSchema = z
   .object({ ...parameterFields, decimals: parameterFields.decimals.default(1) })
   .refine(({ low, high }) => low < high, 'low must be below high')
   .refine(({ count, names }) => (names?.length ?? count) === count, 'names must have one name per parameter');
 
 const functionSchema = z.custom((value) => typeof value === 'function', 'must be a function');
 
-const familyShape = z.object({
-  parameters: parametersShape,
+const familySchema = z.object({
+  parameters: parametersSchema,
   build: functionSchema,
   description: z.string().optional(),
   initial: functionSchema.optional(),
@@ -94,10 +94,10 @@ export async function modulePolicies(
   const { id, observationSpace, actionSpace, maxSteps } = environment;
   const userFamily = await create(options, 'policy.options', { id, observationSpace, actionSpace, maxSteps });
   const moduleError = (message: string) => new UserError({ file, message });
-  const { data, error } = familyShape.safeParse(userFamily);
+  const { data, error } = familySchema.safeParse(userFamily);
   if (data === undefined) {
-    const { path: place, message } = error.issues[0]!;
-    const part = place.length === 0 ? '' : `${place.join('.')} of `;
+    const { path: issuePath, message } = error.issues[0]!;
+    const part = issuePath.length === 0 ? '' : `${issuePath.join('.')} of `;
     throw moduleError(`${part}the policy created by ${basename(file)}: ${message}`);
   }
   const { description = '' } = data;

@@ -39,7 +39,7 @@ export interface Policy {
   readonly forEpisode?: (seed: number) => Policy;
 }
 
-export const policyFor = (policy: Policy, seed: number): Policy => policy.forEpisode?.(seed) ?? policy;
+export const policyForEpisode = (policy: Policy, seed: number): Policy => policy.forEpisode?.(seed) ?? policy;
 
 /** Input and output dimensions of a policy that maps a vector to outputs, and how outputs become actions. */
 export interface PolicyShape {
@@ -183,7 +183,7 @@ export const weightsFrom = (
 };
 
 /** @throws UserError if the observation is discrete or text, or if the action is a tuple or text */
-export function vectorShape(
+export function policyShapeOf(
   { id, observationSpace, actionSpace }: EnvironmentSpec,
   kind: string,
 ): PolicyShape {

@@ -6,7 +6,7 @@ import {
   type EnvironmentSpec,
   type Observation,
 } from '../environments/environment.js';
-import { firstLargest } from '../statistics/descriptive.js';
+import { argmax } from '../statistics/descriptive.js';
 import { uniformVector } from './linear.js';
 import {
   type BinEdges,
@@ -115,8 +115,8 @@ export function qTablePolicies(config: QTableConfig, environment: EnvironmentSpe
   const parameters = parametersOf(config, stateCount, actions);
   const actionIn = (vector: ParameterVector, state: number): Action => {
     if (config.form === 'actions') return actions[vector[state]! - parameters.low]!;
-    const first = state * actions.length;
-    return actions[firstLargest(vector.slice(first, first + actions.length))]!;
+    const start = state * actions.length;
+    return actions[argmax(vector.slice(start, start + actions.length))]!;
   };
   return {
     description,
@@ -129,16 +129,16 @@ export function qTablePolicies(config: QTableConfig, environment: EnvironmentSpe
   };
 }
 
-function parametersOf(config: QTableConfig, states: number, actions: readonly Action[]): ParameterSpec {
+function parametersOf(config: QTableConfig, stateCount: number, actions: readonly Action[]): ParameterSpec {
   if (config.form === 'actions') {
     // A table entry is the action itself if actions are numbers; otherwise, its index in the list of actions.
     const choices = actions.map((action, index) => (typeof action === 'number' ? action : index));
-    const names = Array.from({ length: states }, (_, s) => `action in state ${s}`);
+    const names = Array.from({ length: stateCount }, (_, s) => `action in state ${s}`);
     const [low, high] = [choices[0]!, choices.at(-1)!];
-    return { count: states, kind: 'integer', low, high, decimals: 0, choices, names };
+    return { count: stateCount, kind: 'integer', low, high, decimals: 0, choices, names };
   }
   const { low, high, decimals } = config;
-  const count = states * actions.length;
+  const count = stateCount * actions.length;
   const names = Array.from(
     { length: count },
     (_, p) => `value of action ${p % actions.length} in state ${Math.floor(p / actions.length)}`,

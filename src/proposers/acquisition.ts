@@ -31,7 +31,7 @@ export function logMean(logarithms: readonly number[]): number {
   return maximum + Math.log(sum / logarithms.length);
 }
 
-export interface Landscape {
+export interface AcquisitionTask {
   readonly spec: ParameterSpec;
   readonly grid: ValueGrid;
   /** The best points so far, around which to sample. */
@@ -42,65 +42,65 @@ export interface Landscape {
 }
 
 /** Numbers of uniform samples, of steps per best point and step size, and of redrawn samples per best point. */
-const [everywhere, perStep, redrawn] = [600, 100, 150];
+const [uniformCount, countPerStep, redrawnCount] = [600, 100, 150];
 /** Standard deviations of steps, as a share of half the range: around the best points, and in each refinement round. */
-const steps = [0.05, 0.15, 0.4];
-const finerSteps = [0.1, 0.05, 0.03];
+const deviations = [0.05, 0.15, 0.4];
+const finerDeviations = [0.1, 0.05, 0.03];
 const redrawProbability = 0.3;
 /** Number of points kept for refinement, and number of neighbours sampled per point and round. */
-const [kept, neighbors] = [10, 40];
+const [keptCount, neighborCount] = [10, 40];
 
 /** Returns the unseen sample with the highest acquisition value; a random point if all have been seen. */
-export function maximize(landscape: Landscape, random: RandomGenerator): ParameterVector {
-  const { best, grid, spec } = landscape;
+export function maximize(task: AcquisitionTask, random: RandomGenerator): ParameterVector {
+  const { best, grid, spec } = task;
   const drawAnywhere = () => drawPoint(grid, spec.count, random);
-  const moves = isTable(spec) ? tableMoves(landscape, random) : pointMoves(landscape, random);
+  const moves = isTable(spec) ? tableMoves(task, random) : pointMoves(task, random);
   const drawn = [
-    ...Array.from({ length: everywhere }, drawAnywhere),
-    ...best.flatMap((from) => moves.around.flatMap(({ count, move }) => repeat(count, () => move(from)))),
+    ...Array.from({ length: uniformCount }, drawAnywhere),
+    ...best.flatMap((from) => moves.coarse.flatMap(({ count, move }) => repeat(count, () => move(from)))),
   ];
-  let found = keepBest(landscape, drawn, new Map());
-  for (const move of moves.finer) {
-    const near = found.flatMap(({ parameters }) => repeat(neighbors, () => move(parameters)));
-    found = keepBest(landscape, near, new Map(found.map((one) => [vectorKey(one.parameters), one])));
+  let points = keepBest(task, drawn, new Map());
+  for (const move of moves.fine) {
+    const near = points.flatMap(({ parameters }) => repeat(neighborCount, () => move(parameters)));
+    points = keepBest(task, near, new Map(points.map((one) => [vectorKey(one.parameters), one])));
   }
-  return found[0]?.parameters ?? drawAnywhere();
+  return points[0]?.parameters ?? drawAnywhere();
 }
 
 type PointMove = (from: ParameterVector) => ParameterVector;
 interface Moves {
-  readonly around: readonly { readonly count: number; readonly move: PointMove }[];
-  readonly finer: readonly PointMove[];
+  readonly coarse: readonly { readonly count: number; readonly move: PointMove }[];
+  readonly fine: readonly PointMove[];
 }
 
-function pointMoves({ grid, spec }: Landscape, random: RandomGenerator): Moves {
+function pointMoves({ grid, spec }: AcquisitionTask, random: RandomGenerator): Moves {
   const halfWidth = (spec.high - spec.low) / 2;
   const step =
     (deviation: number): PointMove =>
     (from) =>
       from.map((value) => grid.value(grid.index(value + deviation * halfWidth * random.normal())));
   return {
-    around: [
-      ...steps.map((deviation) => ({ count: perStep, move: step(deviation) })),
-      { count: redrawn, move: redrawMove(grid, random) },
+    coarse: [
+      ...deviations.map((deviation) => ({ count: countPerStep, move: step(deviation) })),
+      { count: redrawnCount, move: redrawMove(grid, random) },
     ],
-    finer: finerSteps.map(step),
+    fine: finerDeviations.map(step),
   };
 }
 
-function tableMoves({ grid, spec }: Landscape, random: RandomGenerator): Moves {
+function tableMoves({ grid, spec }: AcquisitionTask, random: RandomGenerator): Moves {
   const redraw =
-    (most: number): PointMove =>
+    (maxCount: number): PointMove =>
     (from) => {
-      const chosen = drawPositions(spec.count, random.integers(1, most + 1), random);
+      const chosen = drawPositions(spec.count, random.integers(1, maxCount + 1), random);
       return from.map((value, i) => (chosen.has(i) ? drawOther(value, grid, random) : value));
     };
   return {
-    around: [
-      { count: steps.length * perStep, move: redraw(3) },
-      { count: redrawn, move: redrawMove(grid, random) },
+    coarse: [
+      { count: deviations.length * countPerStep, move: redraw(3) },
+      { count: redrawnCount, move: redrawMove(grid, random) },
     ],
-    finer: finerSteps.map(() => redraw(1)),
+    fine: finerDeviations.map(() => redraw(1)),
   };
 }
 
@@ -118,7 +118,7 @@ interface ValuedPoint {
 
 /** Adds the unseen points to the known ones and returns the `kept` best; earlier ones win ties. */
 function keepBest(
-  { seen, acquisition }: Landscape,
+  { seen, acquisition }: AcquisitionTask,
   points: readonly ParameterVector[],
   known: Map<string, ValuedPoint>,
 ): readonly ValuedPoint[] {
@@ -126,7 +126,7 @@ function keepBest(
     const key = vectorKey(parameters);
     if (!seen.has(key) && !known.has(key)) known.set(key, { parameters, value: acquisition(parameters) });
   }
-  return [...known.values()].sort((a, b) => b.value - a.value).slice(0, kept);
+  return [...known.values()].sort((a, b) => b.value - a.value).slice(0, keptCount);
 }
 
 const repeat = <T>(count: number, make: () => T): readonly T[] => Array.from({ length: count }, make);

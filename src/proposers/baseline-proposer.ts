@@ -9,12 +9,12 @@ import type { Baseline } from './baseline.js';
 import { isStopped } from './call.js';
 import { createBaseline } from './create-baseline.js';
 import {
+  earlierUseFinder,
   joinProposals,
   type Proposal,
   type ProposalRequest,
   type Proposals,
   type Proposer,
-  seenByRequest,
 } from './proposer.js';
 
 export function baselineProposer(config: BaselineConfig, candidates?: number): Proposer {
@@ -43,13 +43,13 @@ type Tuning = { readonly by: string; propose(random: RandomGenerator): Promise<P
 /** Lets a search over a program's constants take the place of a proposer for the candidates that `due` chooses. */
 export const tuningProposer = (
   proposer: Proposer,
-  due: (candidate: number) => Tuning,
+  tuningFor: (candidate: number) => Tuning,
 ): Pick<Proposer, 'propose'> => ({
   async propose(request) {
     const parts: Proposals[] = [];
     const remaining: number[] = [];
     for (const candidate of request.candidates) {
-      const tuning = due(candidate);
+      const tuning = tuningFor(candidate);
       if (tuning === undefined) {
         remaining.push(candidate);
         continue;
@@ -88,14 +88,14 @@ async function search(
     if (openCandidates.length === 0) break;
     if (caller.signal.aborted) throw new ModelError('aborted', 'aborted', { retries: 0, latencyMs: 0 });
     if (isStopped(caller)) return { proposals: [], end: { kind: 'interrupted' } };
-    const limit = caller.ledger.exceeded(openCandidates.length);
+    const limit = caller.ledger.exceededLimit(openCandidates.length);
     if (limit !== undefined) return { proposals: all, end: { kind: 'limit', limit } };
     const randoms = openCandidates.map(({ candidate }) => createGenerator(seed(candidate, attempt)));
     const drawn = attempt === 0 ? await draw(randoms) : [];
     for (const [i, one] of openCandidates.entries()) {
       const parameters = drawn[i] ?? (await draw([randoms[i]!]))[0]!;
       const known = findRecorded(one.candidate, attempt, prompt.messages);
-      const call = known ?? (await recordProposal(request, one, attempt, parameters, accepted));
+      const call = known ?? (await checkProposal(request, one, attempt, parameters, accepted));
       one.calls.push(call);
       if (known === undefined) {
         caller.ledger.record(call);
@@ -110,7 +110,7 @@ async function search(
 }
 
 /** Checks a proposal and returns its record. */
-async function recordProposal(
+async function checkProposal(
   request: ProposalRequest,
   { candidate, tuned }: SearchedCandidate,
   attempt: number,
@@ -118,9 +118,9 @@ async function recordProposal(
   accepted: readonly ParameterVector[],
 ): Promise<CallRecord> {
   const { caller, check, iteration, member, programOf, prompt, purpose, seed } = request;
-  const seen = seenByRequest(request, accepted)(parameters);
-  const failure = seen
-    ? repeatFailure(seen)
+  const earlierUse = earlierUseFinder(request, accepted)(parameters);
+  const failure = earlierUse
+    ? repeatFailure(earlierUse)
     : await check?.(parameters, accepted, tuned ? 'tuning' : 'baseline');
   const program = programOf?.(parameters);
   return {

@@ -35,16 +35,16 @@ export interface Baseline {
  * warm-up or earlier entries changed.
  */
 export function foldHistory<S>(
-  start: (task: SearchTask) => S,
-  add: (state: S, evaluated: ScoredParameters, index: number) => void,
+  createState: (task: SearchTask) => S,
+  add: (state: S, entry: ScoredParameters, index: number) => void,
 ): (task: SearchTask) => S {
   let last: { task: SearchTask; state: S; foldedHistory: readonly ScoredParameters[] } | undefined;
   return (task) => {
     const continues =
       task.parameters === last?.task.parameters &&
       task.warmup === last.task.warmup &&
-      last.foldedHistory.every((evaluated, i) => isSame(evaluated, task.history[i]));
-    const { state, foldedHistory } = continues ? last! : { state: start(task), foldedHistory: [] };
+      last.foldedHistory.every((entry, i) => isSame(entry, task.history[i]));
+    const { state, foldedHistory } = continues ? last! : { state: createState(task), foldedHistory: [] };
     for (let i = foldedHistory.length; i < task.history.length; i++) add(state, task.history[i]!, i);
     last = { task, state, foldedHistory: [...task.history] };
     return state;
@@ -52,7 +52,7 @@ export function foldHistory<S>(
 }
 
 /** Collects the keys of all evaluated points. */
-export const evaluatedKeys = (): ((task: SearchTask) => ReadonlySet<string>) =>
+export const createKeyCollector = (): ((task: SearchTask) => ReadonlySet<string>) =>
   foldHistory(
     () => new Set<string>(),
     (keys, { parameters }) => keys.add(vectorKey(parameters)),

@@ -176,7 +176,7 @@ export class Ledger implements CallUsage {
   }
 
   /** Returns the limit that this many calls of a baseline would exceed; they use no tokens. */
-  exceeded(calls: number): LimitName | undefined {
+  exceededLimit(calls: number): LimitName | undefined {
     return this.#exceededBy({ ...noSpend, calls });
   }
 
@@ -222,7 +222,7 @@ export class Ledger implements CallUsage {
    * @param used evaluations of the run, and its active time in milliseconds
    */
   caps({ evaluations, ms }: { readonly evaluations: number; readonly ms: number }): readonly LimitUsage[] {
-    const own = { ...this.spent, evaluations, minutes: ms / 60_000 };
+    const ownUsage = { ...this.spent, evaluations, minutes: ms / 60_000 };
     const others = this.#shared?.others().map(({ spent }) => spent) ?? [];
     const capsOf = (limits: LimitsConfig, used: UsageAmounts, name: (key: LimitKey) => LimitName) =>
       limitKeys.flatMap((key) => {
@@ -230,8 +230,8 @@ export class Ledger implements CallUsage {
         return cap === undefined ? [] : [{ limit: name(key), used: used[key], cap }];
       });
     return [
-      ...capsOf(this.#limits, own, (key) => key),
-      ...capsOf(this.#shared?.limits ?? {}, sumAmounts([own, ...others]), sweepLimit),
+      ...capsOf(this.#limits, ownUsage, (key) => key),
+      ...capsOf(this.#shared?.limits ?? {}, sumAmounts([ownUsage, ...others]), sweepLimit),
     ];
   }
 
@@ -277,14 +277,14 @@ export class Ledger implements CallUsage {
   }
 
   /** Returns the maximum length of a completion within the limits, in tokens, from `fewest` to `maxCompletionTokens`. */
-  #longestFor(worst: (length: number) => UsageAmounts, fewest: number): number {
+  #longestFor(worst: (length: number) => UsageAmounts, minLength: number): number {
     const [none, one] = [worst(0), worst(1)];
     const maxLengths = this.#budgets.flatMap(({ limits, used }) =>
       callKeys
         .filter((key) => one[key] > none[key] && limits[key] !== undefined)
         .map((key) => (limits[key]! - used[key] - none[key]) / (one[key] - none[key])),
     );
-    return Math.max(fewest, Math.floor(smallest([maxCompletionTokens, ...maxLengths])));
+    return Math.max(minLength, Math.floor(smallest([maxCompletionTokens, ...maxLengths])));
   }
 }
 

@@ -72,7 +72,7 @@ export async function callModel(
   model: LanguageModel,
   request: CallRequest,
   caller: CallContext,
-  read: ReplyReader,
+  readReply: ReplyReader,
 ): Promise<CallResult> {
   const { ledger, onFault, onRead, onWait, signal } = caller;
   const { attempt, candidates, choices, grammar, iteration, messages, purpose, sampling } = request;
@@ -115,7 +115,7 @@ export async function callModel(
       .then(
         (completions) =>
           completions.map((completion, k) => {
-            const outcome = read(completion, candidates[k]!.candidate);
+            const outcome = readReply(completion, candidates[k]!.candidate);
             const cost = ledger.cost(completion.usage, purpose);
             return recordOf(request, k, now(), { outcome, completion, ...(cost !== undefined && { cost }) });
           }),

@@ -67,16 +67,16 @@ interface SearchState {
 export function createCmaEs(config: CmaEsConfig, candidates = 1): Baseline {
   const fold = foldHistory<SearchState>(
     (task) => startSearch(task, config, candidates),
-    (search, evaluated, index) => {
-      search.seen.add(vectorKey(evaluated.parameters));
+    (search, entry, index) => {
+      search.seen.add(vectorKey(entry.parameters));
       if (index < search.task.warmup) {
-        if (config.start !== 'centre' && evaluated.score > search.warmupBest) {
-          search.warmupBest = evaluated.score;
-          search.distribution.mean = evaluated.parameters;
+        if (config.start !== 'centre' && entry.score > search.warmupBest) {
+          search.warmupBest = entry.score;
+          search.distribution.mean = entry.parameters;
         }
         return;
       }
-      search.generation.push(evaluated);
+      search.generation.push(entry);
       if (search.generation.length < search.strategy.population) return;
       update(search);
       if (isExhausted(search)) {
@@ -166,7 +166,7 @@ function update({ distribution, strategy, generation, task }: SearchState): void
     parameters.map((value, i) => (value - distribution.mean[i]!) / distribution.sigma),
   );
   const steps = task.shared ? ownSteps.map((step) => shortenStep(step, distribution.covariance)) : ownSteps;
-  moveMean(distribution, strategy, steps);
+  adaptDistribution(distribution, strategy, steps);
   widen((stepPathRate / stepDamping) * (norm(distribution.stepPath) / meanLength - 1));
 }
 
@@ -178,7 +178,7 @@ function shortenStep(step: readonly number[], covariance: Covariance): readonly 
   return length <= longest ? step : step.map((value) => (value * longest) / length);
 }
 
-function moveMean(
+function adaptDistribution(
   distribution: Distribution,
   strategy: Strategy,
   steps: readonly (readonly number[])[],
@@ -198,8 +198,8 @@ function moveMean(
 
   // Equation (45). A long step path stalls the other path, so that the covariance doesn't outgrow the step size.
   const expected = Math.sqrt(1 - (1 - stepPathRate) ** (2 * generations)) * (1.4 + 2 / (n + 1)) * meanLength;
-  const moving = norm(distribution.stepPath) < expected;
-  const gain = moving ? Math.sqrt(pathRate * (2 - pathRate) * effectiveParents) : 0;
+  const isMoving = norm(distribution.stepPath) < expected;
+  const gain = isMoving ? Math.sqrt(pathRate * (2 - pathRate) * effectiveParents) : 0;
   distribution.path = path.map((value, i) => (1 - pathRate) * value + gain * step[i]!);
 
   // Equations (46) and (47).
@@ -209,7 +209,7 @@ function moveMean(
     const length = norm(covariance.whiten(y));
     return { weight: length === 0 ? 0 : (rankMuRate * weight * n) / length ** 2, y };
   });
-  const lostVariance = moving ? 0 : rankOneRate * pathRate * (2 - pathRate);
+  const lostVariance = isMoving ? 0 : rankOneRate * pathRate * (2 - pathRate);
   covariance.update(1 + lostVariance - rankOneRate - rankMuRate * sum(weights), [
     { weight: rankOneRate, y: distribution.path },
     ...rankMu,

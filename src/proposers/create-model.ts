@@ -9,7 +9,7 @@ import type { LanguageModel } from '../models/language-model.js';
 import { createLocalModel } from '../models/local/process/local-model.js';
 import { type LocalConfig, modelDirectory } from '../models/local/settings.js';
 import { type Cassette, createReplayedModel } from '../models/replayed.js';
-import { moduleModel } from '../models/user-model.js';
+import { newUserModel } from '../models/user-model.js';
 
 /**
  * Creates the language model that a config names; `moduleModel` opens those of user modules.
@@ -44,7 +44,7 @@ export function createModel(
 export const openLanguageModel = async (
   config: ModelConfig,
   env: Readonly<Record<string, string | undefined>>,
-): Promise<LanguageModel> => (config.provider === 'module' ? moduleModel(config) : createModel(config, env));
+): Promise<LanguageModel> => (config.provider === 'module' ? newUserModel(config) : createModel(config, env));
 
 /** Reports a model's problems under the field of the model's own section. */
 export const withMemberField = <T>(field: string, open: () => T | Promise<T>): Promise<T> =>

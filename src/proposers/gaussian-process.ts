@@ -33,13 +33,13 @@ const minAmplitude = 1e-9;
 /** Normal priors on log hyperparameters; length scales grow with √d (C. Hvarfner et al., ICML 2024). */
 export interface Prior {
   readonly length: { readonly mean: number; readonly deviation: number };
-  readonly roughness: { readonly mean: number; readonly deviation: number };
+  readonly noise: { readonly mean: number; readonly deviation: number };
 }
 
 /** @param noisy true if repeated evaluations of a point can differ */
 export const priorOf = (dimensions: number, noisy: boolean): Prior => ({
   length: { mean: Math.log(0.8 * Math.sqrt(dimensions)), deviation: 0.75 },
-  roughness: { mean: Math.log(noisy ? 0.2 : 0.05), deviation: 1 },
+  noise: { mean: Math.log(noisy ? 0.2 : 0.05), deviation: 1 },
 });
 
 /** Log length scales (one shared, or one per dimension), then the log noise variance η relative to the amplitude. */
@@ -88,12 +88,12 @@ function factorize(
 ): FactorizedCovariance | undefined {
   const n = rows.length;
   const weights = precisions(hyperparameters, rows[0]!.length);
-  const roughness = Math.exp(hyperparameters.at(-1)!);
+  const noise = Math.exp(hyperparameters.at(-1)!);
   const covariances = new Float64Array(n * n);
   for (let i = 0; i < n; i++) {
     for (let j = 0; j < i; j++)
       covariances[i * n + j] = matern(scaledDistance(rows[i]!, rows[j]!, weights, metric));
-    covariances[i * n + i] = 1 + roughness + jitter;
+    covariances[i * n + i] = 1 + noise + jitter;
   }
   const factor = cholesky(covariances, n);
   if (factor === undefined) return undefined;
@@ -122,10 +122,10 @@ export function negativeLogPosterior(
   const precision = inverseOfProduct(inverse, n);
   let value = (n / 2) * Math.log(amplitude);
   const last = hyperparameters.length - 1;
-  const roughness = Math.exp(hyperparameters[last]!);
+  const noise = Math.exp(hyperparameters[last]!);
   for (let a = 0; a < n; a++) {
     value += Math.log(factor[a * n + a]!);
-    gradient[last]! += 0.5 * (precision[a * n + a]! - alpha[a]! ** 2 / amplitude) * roughness;
+    gradient[last]! += 0.5 * (precision[a * n + a]! - alpha[a]! ** 2 / amplitude) * noise;
     for (let b = 0; b < a; b++) {
       const c = scaledDistance(rows[a]!, rows[b]!, weights, metric);
       // Each pair occurs twice in the symmetric matrix but only once here, which cancels the factor ½ of the trace.
@@ -136,10 +136,10 @@ export function negativeLogPosterior(
           pairFactor * weights[i]! * squaredDifference(rows[a]!, rows[b]!, i, metric);
     }
   }
-  for (const [i, given] of hyperparameters.entries()) {
-    const { mean, deviation } = i === last ? prior.roughness : prior.length;
-    value += ((given - mean) / deviation) ** 2 / 2;
-    gradient[i]! += (given - mean) / deviation ** 2;
+  for (const [i, parameter] of hyperparameters.entries()) {
+    const { mean, deviation } = i === last ? prior.noise : prior.length;
+    value += ((parameter - mean) / deviation) ** 2 / 2;
+    gradient[i]! += (parameter - mean) / deviation ** 2;
   }
   return { value, gradient };
 }
@@ -147,7 +147,7 @@ export function negativeLogPosterior(
 /** Posterior distribution of the function, given the observations. */
 export interface Posterior {
   /** The highest posterior mean at any observed or believed point. */
-  readonly highest: number;
+  readonly highestMean: number;
   /** Mean and variance of the function at a point, excluding noise. */
   predict(point: Float64Array): { readonly mean: number; readonly variance: number };
   /** Returns the posterior with one more point, whose target is assumed to equal the posterior mean there. */
@@ -157,11 +157,11 @@ export interface Posterior {
 /** Computes the posterior. If the covariance matrix can't be factored, retries with ten times the noise. */
 export function posteriorOf(observations: Observations, hyperparameters: Hyperparameters): Posterior {
   const fit = factorize(observations, hyperparameters);
-  const roughness = hyperparameters.at(-1)!;
-  if (fit === undefined) return posteriorOf(observations, hyperparameters.with(-1, roughness + Math.log(10)));
+  const logNoise = hyperparameters.at(-1)!;
+  if (fit === undefined) return posteriorOf(observations, hyperparameters.with(-1, logNoise + Math.log(10)));
   const { rows, metric } = observations;
   const inverse = rows.map((_, i) => fit.inverse.subarray(i * rows.length, i * rows.length + i + 1));
-  return posterior({ ...fit, rows, metric, inverse, diagonal: 1 + Math.exp(roughness) + jitter });
+  return posterior({ ...fit, rows, metric, inverse, diagonal: 1 + Math.exp(logNoise) + jitter });
 }
 
 interface KnownData extends Pick<FactorizedCovariance, 'weights' | 'alpha' | 'amplitude'> {
@@ -183,7 +183,7 @@ function posterior(known: KnownData): Posterior {
   };
   const meanOf = (covariances: Float64Array) => dot(alpha, covariances);
   return {
-    highest: largest(rows.map((row) => meanOf(covariancesOf(row)))),
+    highestMean: largest(rows.map((row) => meanOf(covariancesOf(row)))),
     predict(point) {
       const covariances = covariancesOf(point);
       let explained = 0;

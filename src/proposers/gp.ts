@@ -49,23 +49,23 @@ export function createGp(): Baseline {
 function createPosteriorFitter(): (task: SearchTask) => Promise<readonly Posterior[]> {
   let last: { readonly key: string; readonly fits: readonly Hyperparameters[] } | undefined;
   const cachedFits = async (task: SearchTask, count: number) => {
-    const shown = thinOut(task.history.slice(0, count));
-    const key = JSON.stringify([task.parameters, shown]);
-    if (last?.key !== key) last = { key, fits: await fitProcesses(task, shown) };
+    const entries = thinOut(task.history.slice(0, count));
+    const key = JSON.stringify([task.parameters, entries]);
+    if (last?.key !== key) last = { key, fits: await fitProcesses(task, entries) };
     return last.fits;
   };
   return async (task) => {
     const { history, warmup } = task;
     const sinceFit = (history.length - warmup) % (history.length > thinning.above ? refitSeldom : refitEvery);
-    const shown = thinOut(history);
-    if (isFlat(shown)) return [];
+    const entries = thinOut(history);
+    if (isFlat(entries)) return [];
     const fits = await cachedFits(task, history.length - sinceFit);
-    const observations = observationsOf(task, shown);
+    const observations = observationsOf(task, entries);
     return fits.map((hyperparameters) => posteriorOf(observations, hyperparameters));
   };
 }
 
-const isFlat = (shown: readonly ScoredParameters[]) => shown.every(({ score }) => score === shown[0]!.score);
+const isFlat = (all: readonly ScoredParameters[]) => all.every(({ score }) => score === all[0]!.score);
 
 /** Selects the evaluations used for fitting, oldest first. */
 function thinOut(history: readonly ScoredParameters[]): readonly ScoredParameters[] {
@@ -75,26 +75,26 @@ function thinOut(history: readonly ScoredParameters[]): readonly ScoredParameter
   const alwaysKept = new Set([...ranked.slice(0, best), ...history.map((_, i) => i).slice(-latest)]);
   const others = ranked.filter((i) => !alwaysKept.has(i));
   const drawn = shuffled(others, createGenerator(history.length)).slice(0, above - alwaysKept.size);
-  const kept = new Set([...alwaysKept, ...drawn]);
-  return history.filter((_, i) => kept.has(i));
+  const keptIndices = new Set([...alwaysKept, ...drawn]);
+  return history.filter((_, i) => keptIndices.has(i));
 }
 
 /** Fits a process with a shared length scale and, with few parameters and enough points, one with a scale for each. */
 async function fitProcesses(
   task: SearchTask,
-  shown: readonly ScoredParameters[],
+  entries: readonly ScoredParameters[],
 ): Promise<Hyperparameters[]> {
   // All returns may still have been equal when the last fit was due.
-  if (isFlat(shown)) return [];
-  const observations = observationsOf(task, shown);
+  if (isFlat(entries)) return [];
+  const observations = observationsOf(task, entries);
   const { count } = task.parameters;
   const prior = priorOf(count, task.noisy === true);
-  const lengths = count <= maxLengthScales && shown.length >= 2 * count && count > 1 ? [1, count] : [1];
+  const scaleCounts = count <= maxLengthScales && entries.length >= 2 * count && count > 1 ? [1, count] : [1];
   const fits: Hyperparameters[] = [];
   const evaluate = async (x: Float64Array) => negativeLogPosterior(observations, x, prior);
-  for (const scaleCount of lengths) {
+  for (const scaleCount of scaleCounts) {
     const scales = Array<number>(scaleCount).fill(prior.length.mean);
-    const start = Float64Array.from([...scales, prior.roughness.mean]);
+    const start = Float64Array.from([...scales, prior.noise.mean]);
     fits.push((await minimize(evaluate, start, fitIterations)).x);
   }
   return fits;
@@ -103,16 +103,16 @@ async function fitProcesses(
 /** Chooses each point of a group as if the earlier ones had returned their expected results. */
 function chooseAll(
   task: SearchTask,
-  believed: readonly Posterior[],
+  initialPosteriors: readonly Posterior[],
   randoms: readonly RandomGenerator[],
 ): readonly ParameterVector[] {
   const { history, parameters: spec, noisy } = task;
   const grid = createValueGrid(spec);
   const seen = new Set(history.map(({ parameters }) => vectorKey(parameters)));
-  let posteriors = believed;
+  let posteriors = initialPosteriors;
   const estimate = noisy
     ? ({ parameters }: ScoredParameters) =>
-        mean(believed.map((one) => one.predict(scalePoint(parameters, spec)).mean))
+        mean(initialPosteriors.map((one) => one.predict(scalePoint(parameters, spec)).mean))
     : ({ score }: ScoredParameters) => score;
   const best = bestPoints(history, estimate);
   return randoms.map((random) => {
@@ -132,7 +132,7 @@ function improvementOf(processes: readonly Posterior[], spec: ParameterSpec) {
     return logMean(
       processes.map((one) => {
         const { mean: expected, variance } = one.predict(point);
-        return logExpectedImprovement(expected, variance, one.highest);
+        return logExpectedImprovement(expected, variance, one.highestMean);
       }),
     );
   };
@@ -141,22 +141,25 @@ function improvementOf(processes: readonly Posterior[], spec: ParameterSpec) {
 /** Finds the `bestCount` best distinct points; the newest wins ties. */
 function bestPoints(
   history: readonly ScoredParameters[],
-  estimate: (evaluated: ScoredParameters) => number,
+  estimate: (entry: ScoredParameters) => number,
 ): readonly ParameterVector[] {
   const points = new Map<string, { readonly parameters: ParameterVector; readonly value: number }>();
-  for (const evaluated of history.toReversed()) {
-    const key = vectorKey(evaluated.parameters);
-    if (!points.has(key)) points.set(key, { parameters: evaluated.parameters, value: estimate(evaluated) });
+  for (const entry of history.toReversed()) {
+    const key = vectorKey(entry.parameters);
+    if (!points.has(key)) points.set(key, { parameters: entry.parameters, value: estimate(entry) });
   }
   const ranked = [...points.values()].sort((a, b) => b.value - a.value);
   return ranked.slice(0, bestCount).map(({ parameters }) => parameters);
 }
 
 /** Returns the points scaled to [−1, 1] (unscaled for tables), and the normal scores of their returns. */
-function observationsOf({ parameters: spec }: SearchTask, shown: readonly ScoredParameters[]): Observations {
+function observationsOf(
+  { parameters: spec }: SearchTask,
+  entries: readonly ScoredParameters[],
+): Observations {
   return {
-    rows: shown.map(({ parameters }) => scalePoint(parameters, spec)),
-    targets: normalScores(shown.map(({ score }) => score)),
+    rows: entries.map(({ parameters }) => scalePoint(parameters, spec)),
+    targets: normalScores(entries.map(({ score }) => score)),
     metric: isTable(spec) ? 'equality' : 'distance',
   };
 }

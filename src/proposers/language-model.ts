@@ -12,7 +12,7 @@ import type { ParameterVector } from '../policies/policy.js';
 import type { ParseFailure } from '../prompting/answer/failure.js';
 import { type CallRecord, hasReachedModel, type LimitName } from '../runs/calls.js';
 import { type CallRequest, callModel } from './call.js';
-import { type ProposalRequest, type Proposals, type Proposer, seenByRequest } from './proposer.js';
+import { earlierUseFinder, type ProposalRequest, type Proposals, type Proposer } from './proposer.js';
 
 export const languageModelProposer = (model: LanguageModel): Proposer => ({
   id: model.id,
@@ -64,23 +64,23 @@ async function askForAll(model: LanguageModel, request: ProposalRequest): Promis
     const { messages } = prompt;
     return { candidate, calls: [], attempt: 0, messages, sampling: undefined, parameters: undefined };
   });
-  const limit = pLimit(concurrency);
+  const runLimited = pLimit(concurrency);
   let waitingCount = all.length;
   try {
     await askTogether(state, all);
     await Promise.all(
-      all.map((one) =>
-        limit(() => {
+      all.map((conversation) =>
+        runLimited(() => {
           // The waiting candidates share the remaining budget.
           const among = waitingCount--;
-          return askForOne(state, one, siblings, among);
+          return askForOne(state, conversation, siblings, among);
         }),
       ),
     );
     const accepted = [...siblings];
-    for (const one of all) {
-      if (accepted.length > siblings.length) await correctRepeat(state, one, accepted);
-      if (one.parameters !== undefined) accepted.push(one.parameters);
+    for (const conversation of all) {
+      if (accepted.length > siblings.length) await correctRepeat(state, conversation, accepted);
+      if (conversation.parameters !== undefined) accepted.push(conversation.parameters);
     }
   } finally {
     for (const { calls } of all) for (const call of calls) log(state, call);
@@ -95,23 +95,23 @@ async function askForAll(model: LanguageModel, request: ProposalRequest): Promis
 /** Asks for one candidate until its reply is usable: generates, reads, and appends the correction. */
 async function askForOne(
   state: AskingState,
-  one: Conversation,
+  conversation: Conversation,
   siblings: readonly ParameterVector[],
   among = 1,
 ): Promise<void> {
   const { corrections, maxRejected = Number.POSITIVE_INFINITY } = state.request;
-  for (; one.attempt <= corrections && state.stopReason === undefined; one.attempt++) {
+  for (; conversation.attempt <= corrections && state.stopReason === undefined; conversation.attempt++) {
     if (!state.isAnyAccepted && state.rejected >= maxRejected) {
       state.stopReason = { limit: 'rejections' };
       return;
     }
-    const call = await nextCall(state, one, siblings, among);
+    const call = await nextCall(state, conversation, siblings, among);
     if (call === undefined) return;
-    one.calls.push(call);
+    conversation.calls.push(call);
     const { outcome } = call;
     const isNew = !state.loggedCalls.has(call);
     if (outcome.kind === 'accepted') {
-      one.parameters = outcome.parameters;
+      conversation.parameters = outcome.parameters;
       state.isAnyAccepted = true;
       return;
     }
@@ -119,7 +119,7 @@ async function askForOne(
     if (state.request.candidates.length === 1) log(state, call);
     if (outcome.kind === 'rejected') {
       if (isNew) state.rejected++;
-      appendCorrection(state, one, outcome.failure);
+      appendCorrection(state, conversation, outcome.failure);
     } else state.stopReason ??= finalError(call, state.isReached);
     // The provider would refuse the same prompt again.
     if (outcome.kind === 'error' && ['content-filter', 'too-long'].includes(outcome.error)) return;
@@ -129,12 +129,12 @@ async function askForOne(
 /** Returns the next call of a conversation, recorded or new, after judging it; undefined if stopped. */
 async function nextCall(
   state: AskingState,
-  one: Conversation,
+  conversation: Conversation,
   siblings: readonly ParameterVector[],
   among: number,
 ): Promise<CallRecord | undefined> {
   const { loggedCalls, unjudgedCalls, request } = state;
-  const { attempt, candidate, messages } = one;
+  const { attempt, candidate, messages } = conversation;
   const known = request.findRecorded(candidate, attempt, messages);
   if (known !== undefined) {
     // Its process may have ended before the proposal was checked.
@@ -145,7 +145,7 @@ async function nextCall(
   const arrivedCall = unjudgedCalls.get(candidate);
   unjudgedCalls.delete(candidate);
   if (arrivedCall !== undefined) return judgeCall(request, arrivedCall, siblings);
-  const [call] = await sendRequest(state, [one], among);
+  const [call] = await sendRequest(state, [conversation], among);
   return call && judgeCall(request, call, siblings);
 }
 
@@ -155,11 +155,11 @@ async function askTogether(state: AskingState, all: readonly Conversation[]): Pr
   const openConversations = all.filter((one) => !request.findRecorded(one.candidate, 0, one.messages));
   if (!model.givesSeveral || openConversations.length < 2) return;
   for (const call of await sendRequest(state, openConversations)) unjudgedCalls.set(call.candidate, call);
-  const [failed] = unjudgedCalls.values();
-  const failure = failed && finalError(failed, state.isReached);
+  const [failedCall] = unjudgedCalls.values();
+  const failure = failedCall && finalError(failedCall, state.isReached);
   if (failure === undefined) return;
   state.stopReason = failure;
-  openConversations[0]!.calls.push(failed!);
+  openConversations[0]!.calls.push(failedCall!);
 }
 
 async function sendRequest(
@@ -199,7 +199,7 @@ function outcomeOf(
   { constrained, finishReason, text }: Completion,
   siblings: readonly ParameterVector[],
 ): CallRecord['outcome'] {
-  const result = request.read(text, { seen: seenByRequest(request, siblings), finishReason, constrained });
+  const result = request.read(text, { seen: earlierUseFinder(request, siblings), finishReason, constrained });
   if (!result.ok) return { kind: 'rejected', failure: result.failure };
   const { predicted, value } = result;
   const program = request.programOf?.(value);
@@ -227,28 +227,28 @@ async function judgeCall(
 /** Asks again for a candidate whose proposal repeats that of an earlier one. */
 async function correctRepeat(
   state: AskingState,
-  one: Conversation,
+  conversation: Conversation,
   accepted: readonly ParameterVector[],
 ): Promise<void> {
-  const last = one.calls.at(-1);
-  if (one.parameters === undefined || last === undefined) return;
+  const last = conversation.calls.at(-1);
+  if (conversation.parameters === undefined || last === undefined) return;
   const call = await judgeCall(state.request, last, accepted);
   if (state.loggedCalls.has(last)) state.loggedCalls.add(call);
-  one.calls.splice(-1, 1, call);
-  one.parameters = call.outcome.kind === 'accepted' ? call.outcome.parameters : undefined;
+  conversation.calls.splice(-1, 1, call);
+  conversation.parameters = call.outcome.kind === 'accepted' ? call.outcome.parameters : undefined;
   if (call.outcome.kind !== 'rejected') return;
-  appendCorrection(state, one, call.outcome.failure);
-  one.attempt++;
-  await askForOne(state, one, accepted);
+  appendCorrection(state, conversation, call.outcome.failure);
+  conversation.attempt++;
+  await askForOne(state, conversation, accepted);
 }
 
 /** Appends an unusable reply, and a message that explains what is wrong with it. */
-function appendCorrection({ request }: AskingState, one: Conversation, failure: ParseFailure): void {
-  const text = one.calls.at(-1)?.completion?.text;
+function appendCorrection({ request }: AskingState, conversation: Conversation, failure: ParseFailure): void {
+  const text = conversation.calls.at(-1)?.completion?.text;
   const isRepeat = failure.kind === 'repeated' || failure.kind === 'echo';
-  one.sampling = isRepeat ? request.afterRepeat?.(one.attempt + 1) : undefined;
-  one.messages = [
-    ...one.messages,
+  conversation.sampling = isRepeat ? request.afterRepeat?.(conversation.attempt + 1) : undefined;
+  conversation.messages = [
+    ...conversation.messages,
     // Some servers reject a message without content.
     { role: 'assistant', content: text?.trim() ? text : '(no text)' },
     { role: 'user', content: request.prompt.formatCorrection(failure) },

@@ -25,10 +25,10 @@ export async function minimize(evaluate: Objective, start: Float64Array, iterati
   let point: Point = { x: start, ...(await evaluate(start)) };
   const pairs: StepPair[] = [];
   for (let i = 0; i < iterations; i++) {
-    const size = Math.sqrt(dot(point.gradient, point.gradient));
-    if (size < 1e-10) break;
+    const norm = Math.sqrt(dot(point.gradient, point.gradient));
+    if (norm < 1e-10) break;
     const direction = searchDirection(point.gradient, pairs);
-    const next = await lineSearch(evaluate, point, direction, pairs.length === 0 ? Math.min(1, 1 / size) : 1);
+    const next = await lineSearch(evaluate, point, direction, pairs.length === 0 ? Math.min(1, 1 / norm) : 1);
     if (next === undefined) break;
     const pair = { step: axpy(next.x, -1, point.x), slopeChange: axpy(next.gradient, -1, point.gradient) };
     // Only pairs with positive curvature keep the approximate Hessian positive definite.
@@ -61,11 +61,11 @@ async function lineSearch(
   evaluate: Objective,
   { x, value, gradient }: Point,
   direction: Float64Array,
-  first: number,
+  firstLength: number,
 ): Promise<Point | undefined> {
   const descent = dot(gradient, direction);
   if (!(descent < 0)) return undefined;
-  let [low, high, length] = [0, Number.POSITIVE_INFINITY, first];
+  let [low, high, length] = [0, Number.POSITIVE_INFINITY, firstLength];
   let lowered: Point | undefined;
   for (let tries = 0; tries < maxTries; tries++) {
     const tried = axpy(x, length, direction);

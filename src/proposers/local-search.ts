@@ -2,7 +2,7 @@ import type { RandomGenerator } from '../base/random/generator.js';
 import type { HillClimbConfig } from '../config/baselines.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { type ScoredParameters, vectorKey } from '../rollout/replay-buffer.js';
-import { type Baseline, evaluatedKeys, foldHistory, type SearchTask, sampleUnseen } from './baseline.js';
+import { type Baseline, createKeyCollector, foldHistory, type SearchTask, sampleUnseen } from './baseline.js';
 import { createValueGrid, drawPoint, isTable, mutate } from './moves.js';
 import { programBaseline, randomProgramSearch } from './programs.js';
 
@@ -11,7 +11,7 @@ const hillStep = 1 / 6;
 
 /** Draws parameters uniformly; for programs, draws random programs. */
 export function createRandomSearch(): Baseline {
-  const seenKeys = evaluatedKeys();
+  const seenKeys = createKeyCollector();
   const programs = programBaseline(randomProgramSearch);
   return {
     propose(task, random) {
@@ -25,10 +25,10 @@ export function createRandomSearch(): Baseline {
 
 /** Takes Gaussian steps from the best point so far (the newest if tied); for tables, redraws entries. */
 export function createHillClimb(config: HillClimbConfig): Baseline {
-  const climb = createClimbState();
+  const stateFor = createClimbState();
   return {
     propose(task, random) {
-      const { seen, best } = climb(task);
+      const { seen, best } = stateFor(task);
       const { high, low } = task.parameters;
       const sigma = config.sigma ?? hillStep * (high - low);
       return proposeFrom(best, task, seen, random, (widening) => ({
@@ -43,9 +43,9 @@ export function createHillClimb(config: HillClimbConfig): Baseline {
 const createClimbState = () =>
   foldHistory(
     () => ({ seen: new Set<string>(), best: undefined as ScoredParameters | undefined }),
-    (state, evaluated) => {
-      state.seen.add(vectorKey(evaluated.parameters));
-      if (state.best === undefined || evaluated.score >= state.best.score) state.best = evaluated;
+    (state, entry) => {
+      state.seen.add(vectorKey(entry.parameters));
+      if (state.best === undefined || entry.score >= state.best.score) state.best = entry;
     },
   );
 

@@ -57,12 +57,12 @@ export function isTable({ kind, choices }: ParameterSpec): boolean {
 export function mutate(
   parameters: ParameterVector,
   grid: ValueGrid,
-  further: number,
+  extra: number,
   random: RandomGenerator,
 ): ParameterVector {
   const index = random.integers(0, parameters.length);
   return parameters.map((value, i) =>
-    i === index || random.random() < further / parameters.length ? drawOther(value, grid, random) : value,
+    i === index || random.random() < extra / parameters.length ? drawOther(value, grid, random) : value,
   );
 }
 
@@ -74,10 +74,10 @@ export function drawOther(value: number, grid: ValueGrid, random: RandomGenerato
 }
 
 /** Draws a uniformly random subset of the positions 0 … count − 1, with `wanted` elements or all if there are fewer. */
-export function drawPositions(count: number, wanted: number, random: RandomGenerator): ReadonlySet<number> {
+export function drawPositions(count: number, size: number, random: RandomGenerator): ReadonlySet<number> {
   const remaining = Array.from({ length: count }, (_, i) => i);
   const chosen = new Set<number>();
-  while (chosen.size < wanted && remaining.length > 0) {
+  while (chosen.size < size && remaining.length > 0) {
     const [position] = remaining.splice(random.integers(0, remaining.length), 1);
     chosen.add(position!);
   }

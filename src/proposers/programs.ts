@@ -8,7 +8,7 @@ import { programParameters } from '../policies/program/program.js';
 import { crossover, mutate } from '../policies/program/variation.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
 import { smallest } from '../statistics/descriptive.js';
-import { type Baseline, evaluatedKeys } from './baseline.js';
+import { type Baseline, createKeyCollector } from './baseline.js';
 
 interface ProgramTask {
   readonly environment: EnvironmentSpec;
@@ -73,7 +73,7 @@ function firstUnknown(isKnown: ProgramTask['isKnown'], draw: () => string): stri
 
 /** Wraps a search over programs as a baseline that proposes their parameters. */
 export function programBaseline(search: ProgramSearch): Baseline {
-  const seenKeys = evaluatedKeys();
+  const seenKeys = createKeyCollector();
   return {
     propose(task, random) {
       const { environment, library } = task.programs!;

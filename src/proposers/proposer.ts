@@ -87,7 +87,7 @@ export type ProposalSource = 'model' | 'baseline' | 'tuning';
 export type RepeatCheck = (
   parameters: ParameterVector,
   siblings: readonly ParameterVector[],
-  by: ProposalSource,
+  source: ProposalSource,
 ) => Promise<ParseFailure | undefined>;
 
 /** One candidate's calls, in order, and the parameters of the last one if it was accepted. */
@@ -109,7 +109,7 @@ export const callsOf = ({ proposals }: Proposals): readonly CallRecord[] =>
   proposals.flatMap(({ calls }) => calls);
 
 /** Finds an earlier use of parameters, including in the iteration's other proposals. */
-export const seenByRequest =
+export const earlierUseFinder =
   ({ iteration, seen }: Pick<ProposalRequest, 'iteration' | 'seen'>, siblings: readonly ParameterVector[]) =>
   (parameters: ParameterVector): EarlierUse | undefined =>
     siblings.some((other) => vectorKey(other) === vectorKey(parameters)) ? { iteration } : seen(parameters);

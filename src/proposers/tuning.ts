@@ -35,7 +35,7 @@ const spec = { kind: 'float', low: 0, high: 1, decimals: 3 } as const satisfies 
  * that precedes the trailing tuned ones. Values outside their ranges are clamped.
  */
 export async function tuneConstants(
-  by: TuningSearch,
+  search: TuningSearch,
   constants: readonly Range[],
   evaluations: readonly ProgramEvaluation[],
   random: RandomGenerator,
@@ -46,12 +46,12 @@ export async function tuneConstants(
   }));
   const warmup = evaluations.findLastIndex(({ tuned }) => tuned === undefined) + 1;
   const task = { parameters: { ...spec, count: constants.length }, history, warmup };
-  const shares = await tuningBaseline(by).propose(task, random);
+  const shares = await tuningBaseline(search).propose(task, random);
   return shares.map((value, i) => valueAt(value, constants[i]!));
 }
 
-function tuningBaseline(by: TuningSearch): Baseline {
-  switch (by) {
+function tuningBaseline(search: TuningSearch): Baseline {
+  switch (search) {
     case 'cma-es':
       // Narrower than the default, because the search starts at sensible values.
       return createCmaEs({ provider: 'cma-es', sigma: 0.15, population: 6 });
@@ -68,8 +68,8 @@ function shareOf(value: number, { low, high }: Range): number {
   return Number(Math.min(1, Math.max(0, rawShare)).toFixed(spec.decimals));
 }
 
-function valueAt(portion: number, { low, high }: Range): number {
-  const value = low * (1 - portion) + high * portion;
+function valueAt(share: number, { low, high }: Range): number {
+  const value = low * (1 - share) + high * share;
   const width = Math.min(high - low, Number.MAX_VALUE);
   return Math.min(high, Math.max(low, roundTo(value, 3 - Math.floor(Math.log10(width)))));
 }
@@ -96,31 +96,31 @@ export interface TuningSchedule {
  * through the structures that were best when it began, skipping those without constants. If none has constants, the
  * model continues.
  * @param entries the evaluations of proposals, oldest first
- * @param ahead number of evaluations proposed but not in `entries` yet
+ * @param pendingCount number of evaluations proposed but not in `entries` yet
  */
 export function structureToTune(
   entries: readonly ProgramEvaluation[],
   { after, evaluations, of }: TuningSchedule,
-  ahead = 0,
+  pendingCount = 0,
 ): number | undefined {
-  let [modeled, tuned, began] = [0, 0, 0];
+  let [modelCount, tunedCount, phaseStart] = [0, 0, 0];
   const count = (isTuned: boolean, position: number) => {
     if (!isTuned) {
-      modeled++;
+      modelCount++;
       return;
     }
-    if (tuned === 0) began = position;
-    tuned++;
-    if (tuned === evaluations) [modeled, tuned] = [0, 0];
+    if (tunedCount === 0) phaseStart = position;
+    tunedCount++;
+    if (tunedCount === evaluations) [modelCount, tunedCount] = [0, 0];
   };
   const nextStructure = (): number | undefined => {
-    if (modeled < after) return undefined;
-    const best = bestStructures(tuned === 0 ? entries : entries.slice(0, began));
+    if (modelCount < after) return undefined;
+    const best = bestStructures(tunedCount === 0 ? entries : entries.slice(0, phaseStart));
     const tunedStructures = best.slice(0, of === 'best' ? 1 : of);
-    return tunedStructures.length === 0 ? undefined : tunedStructures[tuned % tunedStructures.length];
+    return tunedStructures.length === 0 ? undefined : tunedStructures[tunedCount % tunedStructures.length];
   };
   for (const [i, entry] of entries.entries()) count(entry.tuned === true, i);
-  for (let i = 0; i < ahead; i++) count(nextStructure() !== undefined, entries.length);
+  for (let i = 0; i < pendingCount; i++) count(nextStructure() !== undefined, entries.length);
   return nextStructure();
 }
 

@@ -5,7 +5,7 @@ import type { ParameterVector } from '../policies/policy.js';
 import { ProgramFault } from '../policies/program/program.js';
 import type { EpisodeRecord } from './episode.js';
 import { actionsOn, type EvaluationSetup, evaluate } from './evaluation.js';
-import { type PlayResult, playSeeds } from './played.js';
+import { type EpisodeResults, playSeeds } from './played.js';
 import type { BufferEntry } from './replay-buffer.js';
 
 /** Maximum number of recorded observations on which policies are compared. */
@@ -20,21 +20,21 @@ export type ComparedPolicy = Pick<BufferEntry, 'iteration' | 'parameters'> & { r
  * warm-up visits few states.
  */
 export class BehaviorTest {
-  readonly #setting: EvaluationSetup;
+  readonly #setup: EvaluationSetup;
   readonly #episodes: (readonly Observation[])[] = [];
-  #observations = 0;
-  readonly #actions = new WeakMap<ParameterVector, Promise<string | undefined>>();
-  readonly #played = new WeakMap<
+  #observationCount = 0;
+  readonly #hashes = new WeakMap<ParameterVector, Promise<string | undefined>>();
+  readonly #results = new WeakMap<
     ParameterVector,
-    { readonly key: string; readonly result: Promise<PlayResult> }
+    { readonly key: string; readonly result: Promise<EpisodeResults> }
   >();
   /** The evaluations of the run by their actions on the recorded observations. */
   readonly #byActions = new Map<string | undefined, ComparedPolicy[]>();
-  #indexed = 0;
+  #indexedCount = 0;
 
   /** @param recorded episodes that a resumed run has already recorded */
-  constructor(setting: EvaluationSetup, recorded: Iterable<EpisodeRecord>) {
-    this.#setting = setting;
+  constructor(setup: EvaluationSetup, recorded: Iterable<EpisodeRecord>) {
+    this.#setup = setup;
     for (const episode of recorded) {
       if (episode.iteration > 0) break;
       this.observe([episode]);
@@ -44,28 +44,28 @@ export class BehaviorTest {
   /** Adds episodes of the warm-up; ignores later ones, so that the test stays the same. */
   observe(episodes: readonly Pick<EpisodeRecord, 'iteration' | 'observations'>[]): void {
     for (const { iteration, observations } of episodes) {
-      const left = maxObservations - this.#observations;
-      if (iteration > 0 || left <= 0) continue;
-      const kept = observations.slice(0, -1).slice(0, left);
-      this.#episodes.push(kept);
-      this.#observations += kept.length;
+      const remaining = maxObservations - this.#observationCount;
+      if (iteration > 0 || remaining <= 0) continue;
+      const newObservations = observations.slice(0, -1).slice(0, remaining);
+      this.#episodes.push(newObservations);
+      this.#observationCount += newObservations.length;
     }
   }
 
   /** Hash of the actions on the recorded observations; undefined if there are none. @throws like `actionsOn` */
-  actions(parameters: ParameterVector): Promise<string | undefined> {
-    const actions = this.#actions.get(parameters) ?? this.#chosenActions(parameters);
-    this.#actions.set(parameters, actions);
+  actionHash(parameters: ParameterVector): Promise<string | undefined> {
+    const actions = this.#hashes.get(parameters) ?? this.#hashActions(parameters);
+    this.#hashes.set(parameters, actions);
     return actions;
   }
 
   /** Plays one episode per seed; keeps the last result of each policy. @throws like `evaluate` */
-  play(parameters: ParameterVector, seeds: readonly number[]): Promise<PlayResult> {
+  play(parameters: ParameterVector, seeds: readonly number[]): Promise<EpisodeResults> {
     const key = seeds.join();
-    const known = this.#played.get(parameters);
+    const known = this.#results.get(parameters);
     if (known?.key === key) return known.result;
-    const result = playSeeds(this.#setting, parameters, seeds);
-    this.#played.set(parameters, { key, result });
+    const result = playSeeds(this.#setup, parameters, seeds);
+    this.#results.set(parameters, { key, result });
     return result;
   }
 
@@ -74,13 +74,13 @@ export class BehaviorTest {
    * the run's first policy plays some episodes, the same ones after each resume. @returns false if there are still none
    */
   async prepare(first: ComparedPolicy | undefined, seeds: readonly number[]): Promise<boolean> {
-    if (this.#observations === 0 && first !== undefined) {
-      const evaluation = await evaluate({ ...this.#setting, record: 'all' }, first.parameters, seeds).catch(
+    if (this.#observationCount === 0 && first !== undefined) {
+      const evaluation = await evaluate({ ...this.#setup, record: 'all' }, first.parameters, seeds).catch(
         ignoreFault,
       );
       this.observe((evaluation?.episodes ?? []).map((episode) => ({ ...episode, iteration: 0 })));
     }
-    return this.#observations > 0;
+    return this.#observationCount > 0;
   }
 
   /**
@@ -91,12 +91,12 @@ export class BehaviorTest {
     parameters: ParameterVector,
     entries: readonly ComparedPolicy[],
   ): Promise<readonly ComparedPolicy[]> {
-    while (this.#indexed < entries.length) {
-      const entry = entries[this.#indexed++]!;
-      const actions = await this.actions(entry.parameters).catch(ignoreFault);
+    while (this.#indexedCount < entries.length) {
+      const entry = entries[this.#indexedCount++]!;
+      const actions = await this.actionHash(entry.parameters).catch(ignoreFault);
       this.#byActions.set(actions, [...(this.#byActions.get(actions) ?? []), entry]);
     }
-    return this.#byActions.get(await this.actions(parameters)) ?? [];
+    return this.#byActions.get(await this.actionHash(parameters)) ?? [];
   }
 
   /** The first other policy that acts like this one, on the recorded observations and in episodes with these seeds. */
@@ -105,19 +105,20 @@ export class BehaviorTest {
     others: readonly Other[],
     seeds: readonly number[],
   ): Promise<Other | undefined> {
-    const own = await this.actions(parameters).catch(ignoreFault);
-    for (const one of others) {
-      if ((await this.actions(one.parameters).catch(ignoreFault)) !== own) continue;
+    const ownHash = await this.actionHash(parameters).catch(ignoreFault);
+    for (const other of others) {
+      if ((await this.actionHash(other.parameters).catch(ignoreFault)) !== ownHash) continue;
       const result = await this.play(parameters, seeds).catch(ignoreFault);
       if (result === undefined) return undefined;
-      if ((await this.play(one.parameters, seeds).catch(ignoreFault))?.actions === result.actions) return one;
+      if ((await this.play(other.parameters, seeds).catch(ignoreFault))?.actionHash === result.actionHash)
+        return other;
     }
     return undefined;
   }
 
-  async #chosenActions(parameters: ParameterVector): Promise<string | undefined> {
-    if (this.#observations === 0) return undefined;
-    const actions = await actionsOn(this.#setting, parameters, this.#episodes);
+  async #hashActions(parameters: ParameterVector): Promise<string | undefined> {
+    if (this.#observationCount === 0) return undefined;
+    const actions = await actionsOn(this.#setup, parameters, this.#episodes);
     return createHash('sha256').update(JSON.stringify(actions)).digest('base64');
   }
 }

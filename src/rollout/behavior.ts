@@ -37,7 +37,7 @@ export interface Behavior {
   readonly figures: readonly Figure[];
 }
 
-type SeenEpisode = Pick<EpisodeRecord, 'observations' | 'actions' | 'rewards' | 'terminated'>;
+type EpisodeSteps = Pick<EpisodeRecord, 'observations' | 'actions' | 'rewards' | 'terminated'>;
 
 interface Spaces {
   readonly observationSpace: Space;
@@ -51,14 +51,14 @@ const maxOccurrences = 12;
 const maxCharacters = 80;
 
 /** @param episodes at least one, each with at least one step */
-export function behaviorOf(episodes: readonly SeenEpisode[], spaces: Spaces): Behavior {
+export function behaviorOf(episodes: readonly EpisodeSteps[], spaces: Spaces): Behavior {
   const returns = episodes.map(returnOf);
   const endings = (['terminated', 'cut off'] as const).flatMap((how) => {
-    const own = episodes.filter(({ terminated }) => terminated === (how === 'terminated'));
-    return own.length === 0 ? [] : [endingOf(how, own, spaces.observationSpace)];
+    const group = episodes.filter(({ terminated }) => terminated === (how === 'terminated'));
+    return group.length === 0 ? [] : [endingOf(how, group, spaces.observationSpace)];
   });
-  const listed = listedActions(episodes, spaces.actionSpace);
-  const figures = episodes.map((episode) => figuresOf(episode, spaces, listed));
+  const actionValues = listedActions(episodes, spaces.actionSpace);
+  const figures = episodes.map((episode) => figuresOf(episode, spaces, actionValues));
   const extremes = { lowest: smallest(returns), highest: largest(returns) };
   return {
     episodes: episodes.length,
@@ -67,7 +67,7 @@ export function behaviorOf(episodes: readonly SeenEpisode[], spaces: Spaces): Be
     endings: endings.toSorted((a, b) => b.episodes - a.episodes),
     figures: [...figures[0]!.keys()].map((name) => ({
       name,
-      ...quartiles(figures.map((own) => own.get(name)!)),
+      ...quartiles(figures.map((episodeFigures) => episodeFigures.get(name)!)),
     })),
   };
 }
@@ -78,16 +78,16 @@ export function medianEpisodeIndex(returns: readonly number[]): number {
   return returns.indexOf(sorted[Math.floor((sorted.length - 1) / 2)]!);
 }
 
-const returnOf = ({ rewards }: Pick<SeenEpisode, 'rewards'>) => sum(rewards);
-const lengthOf = ({ rewards }: Pick<SeenEpisode, 'rewards'>) => rewards.length;
+const returnOf = ({ rewards }: Pick<EpisodeSteps, 'rewards'>) => sum(rewards);
+const lengthOf = ({ rewards }: Pick<EpisodeSteps, 'rewards'>) => rewards.length;
 
 function quartiles(values: readonly number[]): Quartiles {
   const sorted = values.toSorted((a, b) => a - b);
   return { low: quantile(sorted, 0.25), median: quantile(sorted, 0.5), high: quantile(sorted, 0.75) };
 }
 
-function endingOf(how: EpisodeEnding['how'], episodes: readonly SeenEpisode[], space: Space): EpisodeEnding {
-  const last = episodes.map(({ observations }) => observations.at(-1)!);
+function endingOf(how: EpisodeEnding['how'], episodes: readonly EpisodeSteps[], space: Space): EpisodeEnding {
+  const finalObservations = episodes.map(({ observations }) => observations.at(-1)!);
   return {
     how,
     episodes: episodes.length,
@@ -95,8 +95,8 @@ function endingOf(how: EpisodeEnding['how'], episodes: readonly SeenEpisode[], s
     length: quartiles(episodes.map(lengthOf)),
     last:
       space.kind === 'box'
-        ? columnsOf(last as readonly (readonly number[])[]).map(quartiles)
-        : occurrences(last.map(shortValue)).slice(0, maxOccurrences),
+        ? columnsOf(finalObservations as readonly (readonly number[])[]).map(quartiles)
+        : countOccurrences(finalObservations.map(shortValue)).slice(0, maxOccurrences),
   };
 }
 
@@ -106,7 +106,7 @@ const columnsOf = (vectors: readonly (readonly number[])[]) =>
   vectors[0]!.slice(0, maxComponents).map((_, i) => vectors.map((vector) => vector[i]!));
 
 /** Counts how often each value occurs; the most frequent comes first. */
-export function occurrences(values: readonly (number | string)[]): readonly Occurrence[] {
+export function countOccurrences(values: readonly (number | string)[]): readonly Occurrence[] {
   const counts = new Map<number | string, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
   return [...counts]
@@ -123,26 +123,26 @@ function shortValue(value: Observation | Action): number | string {
 }
 
 /** The actions to list with their shares: none for a box, the lowest for a discrete space, else the most frequent. */
-function listedActions(episodes: readonly SeenEpisode[], space: Space): readonly (number | string)[] {
+function listedActions(episodes: readonly EpisodeSteps[], space: Space): readonly (number | string)[] {
   if (space.kind === 'box') return [];
   if (space.kind === 'discrete')
     return Array.from({ length: Math.min(space.n, maxActions) }, (_, i) => (space.start ?? 0) + i);
-  return occurrences(episodes.flatMap(({ actions }) => actions.map(shortValue)))
+  return countOccurrences(episodes.flatMap(({ actions }) => actions.map(shortValue)))
     .slice(0, maxActions)
     .map(({ value }) => value);
 }
 
 /** The figures of one episode, by name; names and order are the same for all episodes of an evaluation. */
 function figuresOf(
-  episode: SeenEpisode,
+  episode: EpisodeSteps,
   spaces: Spaces,
-  listed: readonly (number | string)[],
+  actionValues: readonly (number | string)[],
 ): ReadonlyMap<string, number> {
   const { actions, observations, rewards } = episode;
   return new Map([
     ['steps with a reward above 0, share', shareOf(rewards, (reward) => reward > 0)],
     ['steps with a reward below 0, share', shareOf(rewards, (reward) => reward < 0)],
-    ...actionFigures(actions, spaces.actionSpace, listed),
+    ...actionFigures(actions, spaces.actionSpace, actionValues),
     ['longest run of steps with the observation unchanged', longestRun(observations, isSame) - 1],
     ...observationFigures(observations, spaces.observationSpace),
   ]);
@@ -154,18 +154,18 @@ type NamedValues = readonly (readonly [name: string, value: number])[];
 function actionFigures(
   actions: readonly Action[],
   space: Space,
-  listed: readonly (number | string)[],
+  actionValues: readonly (number | string)[],
 ): NamedValues {
-  const changed = changeShare(actions, isSame);
+  const changedShare = changeShare(actions, isSame);
   const streak = longestRun(actions, isSame);
   if (space.kind !== 'box') {
     const names = actions.map(shortValue);
-    const shares = listed.map(
+    const shares = actionValues.map(
       (action) => [`action ${action}, share of steps`, shareOf(names, (name) => name === action)] as const,
     );
     return [
       ...shares,
-      ['steps with another action than before, share', changed],
+      ['steps with another action than before, share', changedShare],
       ['longest run of steps with one action', streak],
     ];
   }
@@ -228,15 +228,15 @@ const isSame = (a: Observation | Action, b: Observation | Action): boolean =>
 const hasSameSign = (a: number, b: number) => Math.sign(a) === Math.sign(b);
 
 /** Share of consecutive pairs whose values differ. */
-function changeShare<T>(values: readonly T[], equal: (a: T, b: T) => boolean): number {
-  const differs = values.slice(1).map((value, i) => !equal(values[i]!, value));
-  return shareOf(differs, Boolean);
+function changeShare<T>(values: readonly T[], isEqual: (a: T, b: T) => boolean): number {
+  const differences = values.slice(1).map((value, i) => !isEqual(values[i]!, value));
+  return shareOf(differences, Boolean);
 }
 
-function longestRun<T>(values: readonly T[], equal: (a: T, b: T) => boolean): number {
+function longestRun<T>(values: readonly T[], isEqual: (a: T, b: T) => boolean): number {
   let [longest, length] = [0, 0];
   for (const [i, value] of values.entries()) {
-    length = i > 0 && equal(values[i - 1]!, value) ? length + 1 : 1;
+    length = i > 0 && isEqual(values[i - 1]!, value) ? length + 1 : 1;
     longest = Math.max(longest, length);
   }
   return longest;
@@ -244,8 +244,8 @@ function longestRun<T>(values: readonly T[], equal: (a: T, b: T) => boolean): nu
 
 /** Sum divided by the sum of absolute values, in [-1, 1]; 0 if all values are 0. */
 function biasOf(values: readonly number[]): number {
-  const size = sum(values.map(Math.abs));
-  return size === 0 ? 0 : sum(values) / size;
+  const magnitude = sum(values.map(Math.abs));
+  return magnitude === 0 ? 0 : sum(values) / magnitude;
 }
 
 const meanChange = (values: readonly number[]) =>

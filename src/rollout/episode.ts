@@ -1,5 +1,5 @@
 import type { Action, Environment, Observation, Step } from '../environments/environment.js';
-import { type Policy, policyFor } from '../policies/policy.js';
+import { type Policy, policyForEpisode } from '../policies/policy.js';
 
 /** The totals of an episode, and how it ended; if it is in progress, both flags are false. */
 export interface Episode {
@@ -53,7 +53,7 @@ export class RunningEpisode {
     return this.#terminated || this.#truncated;
   }
 
-  take(action: Action, { observation, reward, terminated, truncated }: Step, maxSteps: number): void {
+  addStep(action: Action, { observation, reward, terminated, truncated }: Step, maxSteps: number): void {
     this.#observation = observation;
     this.#return += reward;
     this.#length++;
@@ -88,11 +88,11 @@ export function rollout(
 ): PlayedEpisode {
   const { seed, maxSteps, record, onState } = options;
   const episode = new RunningEpisode(environment.reset(seed), record ? emptyTrajectory() : undefined);
-  const act = policyFor(policy, seed);
+  const act = policyForEpisode(policy, seed);
   onState?.(episode.result());
   while (!episode.ended) {
     const action = act(episode.observation);
-    episode.take(action, environment.step(action), maxSteps);
+    episode.addStep(action, environment.step(action), maxSteps);
     onState?.(episode.result());
   }
   return episode.result();
@@ -104,7 +104,7 @@ export const actionsOf = (
   episodes: readonly (readonly Observation[])[],
 ): readonly (readonly Action[])[] =>
   episodes.map((observations) => {
-    const act = policyFor(policy, 0);
+    const act = policyForEpisode(policy, 0);
     return observations.map((observation) => act(observation));
   });
 

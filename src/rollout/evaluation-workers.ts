@@ -17,52 +17,52 @@ const minEpisodeMs = 0.5;
  * @param count number of threads; `auto`: one per core, once playing in this thread has taken as long as starting them
  * @returns undefined for a single thread, unless programs need a thread that can be stopped
  */
-export function createWorkers(setting: WorkerSetup, count: number | 'auto'): EvaluationWorkers | undefined {
-  const threads = count === 'auto' ? availableParallelism() : count;
-  if (threads === 1 && setting.policy.kind !== 'program') return undefined;
-  return new EvaluationWorkers(setting, threads, count === 'auto');
+export function createWorkers(setup: WorkerSetup, count: number | 'auto'): EvaluationWorkers | undefined {
+  const threadCount = count === 'auto' ? availableParallelism() : count;
+  if (threadCount === 1 && setup.policy.kind !== 'program') return undefined;
+  return new EvaluationWorkers(setup, threadCount, count === 'auto');
 }
 
 export class EvaluationWorkers {
-  readonly #setting: WorkerSetup;
+  readonly #setup: WorkerSetup;
   readonly #onlyIfFaster: boolean;
   /** True if policies are programs, which must not run in this thread. */
   readonly isNeeded: boolean;
-  #threads: number;
+  #threadCount: number;
   #players: PlayerThread[] = [];
   #spentMs = 0;
-  #played = 0;
+  #playedCount = 0;
 
-  constructor(setting: WorkerSetup, threads: number, onlyIfFaster: boolean) {
-    this.#setting = setting;
-    this.#threads = threads;
+  constructor(setup: WorkerSetup, threadCount: number, onlyIfFaster: boolean) {
+    this.#setup = setup;
+    this.#threadCount = threadCount;
     this.#onlyIfFaster = onlyIfFaster;
-    this.isNeeded = setting.policy.kind === 'program';
+    this.isNeeded = setup.policy.kind === 'program';
   }
 
-  get running(): number {
+  get runningCount(): number {
     return this.#players.length;
   }
 
   /** Uses a single thread, for evaluations that run in parallel. */
   useOneThread(): void {
-    this.#threads = 1;
+    this.#threadCount = 1;
   }
 
   /** Records how long episodes took, from which `areWorthwhile` estimates whether threads save time. */
-  count(ms: number, episodes = 1): void {
+  recordTime(ms: number, episodeCount = 1): void {
     this.#spentMs += ms;
-    this.#played += episodes;
+    this.#playedCount += episodeCount;
   }
 
   /** True if the threads should play the remaining `episodes` of an evaluation. */
-  areWorthwhile(episodes: number): boolean {
-    return this.isNeeded || this.#pays(episodes);
+  areWorthwhile(episodeCount: number): boolean {
+    return this.isNeeded || this.#pays(episodeCount);
   }
 
-  #pays(episodes: number): boolean {
+  #pays(episodeCount: number): boolean {
     if (!this.#onlyIfFaster) return true;
-    return episodes > 1 && this.#spentMs >= startMs && this.#spentMs / this.#played >= minEpisodeMs;
+    return episodeCount > 1 && this.#spentMs >= startMs && this.#spentMs / this.#playedCount >= minEpisodeMs;
   }
 
   /**
@@ -75,26 +75,26 @@ export class EvaluationWorkers {
     signal: AbortSignal | undefined,
   ): Promise<readonly PlayedEpisode[]> {
     signal?.throwIfAborted();
-    const players = this.#running(Math.min(this.#pays(tasks.length) ? this.#threads : 1, tasks.length));
+    const players = this.#launch(Math.min(this.#pays(tasks.length) ? this.#threadCount : 1, tasks.length));
     const results: PlayedEpisode[] = Array.from({ length: tasks.length });
     let next = 0;
     const faults: ProgramFault[] = [];
     const playOnThread = async (player: PlayerThread): Promise<void> => {
       while (next < tasks.length) {
-        const first = next;
-        const left = tasks.length - first;
-        next += players.length === 1 ? left : Math.ceil(left / (4 * players.length));
+        const firstIndex = next;
+        const remaining = tasks.length - firstIndex;
+        next += players.length === 1 ? remaining : Math.ceil(remaining / (4 * players.length));
         const playStartMs = performance.now();
-        const episodes = await player.play(policy, tasks.slice(first, next)).catch((error: unknown) => {
+        const episodes = await player.play(policy, tasks.slice(firstIndex, next)).catch((error: unknown) => {
           if (!(error instanceof ProgramFault)) throw error;
           // A program that throws leaves its thread intact.
-          faults[first] = error;
+          faults[firstIndex] = error;
           next = tasks.length;
           return [];
         });
-        if (player.isWarm) this.count(performance.now() - playStartMs, episodes.length);
+        if (player.isWarm) this.recordTime(performance.now() - playStartMs, episodes.length);
         player.isWarm = true;
-        for (const [i, episode] of episodes.entries()) results[first + i] = episode;
+        for (const [i, episode] of episodes.entries()) results[firstIndex + i] = episode;
       }
     };
     const endWait = onAbort(signal, () => this.#end(players));
@@ -116,13 +116,13 @@ export class EvaluationWorkers {
 
   /** The actions that a policy chooses for recorded observations, by episode. @throws like `PlayerThread.play` */
   async actions(policy: WorkerPolicy, episodes: Observations): Promise<readonly (readonly Action[])[]> {
-    return this.#running(1)[0]!.actions(policy, episodes);
+    return this.#launch(1)[0]!.actions(policy, episodes);
   }
 
   /** Returns at least this many players; replaces ended threads. */
-  #running(threads: number): PlayerThread[] {
+  #launch(threadCount: number): PlayerThread[] {
     const players = this.#players.filter(({ ended }) => !ended);
-    while (players.length < threads) players.push(new PlayerThread(this.#setting));
+    while (players.length < threadCount) players.push(new PlayerThread(this.#setup));
     this.#players = players;
     return players;
   }
@@ -137,8 +137,8 @@ export class EvaluationWorkers {
     this.#end(players);
   }
 
-  #end(ended: readonly PlayerThread[]): void {
-    if (this.#players === ended) this.#players = [];
-    for (const player of ended) player.end();
+  #end(players: readonly PlayerThread[]): void {
+    if (this.#players === players) this.#players = [];
+    for (const player of players) player.end();
   }
 }

@@ -11,7 +11,7 @@ import {
   type ParameterVector,
   type Policy,
   type PolicyFamily,
-  policyFor,
+  policyForEpisode,
   programsOf,
 } from '../policies/policy.js';
 import { mean } from '../statistics/descriptive.js';
@@ -36,7 +36,7 @@ const clockStride = 16;
 /** Plays episodes, yielding to the event loop from time to time, even in the middle of an episode. */
 class YieldingPlayer {
   readonly #signal: AbortSignal | undefined;
-  #turned = performance.now();
+  #turnStart = performance.now();
   #steps = 0;
 
   constructor(signal: AbortSignal | undefined) {
@@ -51,14 +51,14 @@ class YieldingPlayer {
     maxSteps: number,
   ): Promise<PlayedEpisode> {
     const episode = new RunningEpisode(environment.reset(seed), record ? emptyTrajectory() : undefined);
-    const act = policyFor(policy, seed);
+    const act = policyForEpisode(policy, seed);
     while (!episode.ended) {
       const action = act(episode.observation);
-      episode.take(action, environment.step(action), maxSteps);
-      if (++this.#steps % clockStride !== 0 || performance.now() - this.#turned < maxTurnMs) continue;
+      episode.addStep(action, environment.step(action), maxSteps);
+      if (++this.#steps % clockStride !== 0 || performance.now() - this.#turnStart < maxTurnMs) continue;
       await yieldToEventLoop();
       this.#signal?.throwIfAborted();
-      this.#turned = performance.now();
+      this.#turnStart = performance.now();
     }
     return episode.result();
   }
@@ -87,15 +87,15 @@ export interface EvaluationSetup {
  * a program fails; UserError if a policy module fails; the signal's reason if aborted
  */
 export async function evaluate(
-  setting: EvaluationSetup,
+  setup: EvaluationSetup,
   parameters: ParameterVector,
   seeds: readonly number[],
   signal?: AbortSignal,
 ): Promise<Evaluation> {
-  const tasks = seeds.map((seed, i) => ({ seed, record: isRecorded(i, setting) }));
+  const tasks = seeds.map((seed, i) => ({ seed, record: shouldRecord(i, setup) }));
   signal?.throwIfAborted();
-  const played = await untilAborted(play(setting, parameters, tasks, signal), signal);
-  for (const [i, episode] of played.entries()) requireValidReturn(episode.return, setting, seeds[i]!);
+  const played = await untilAborted(play(setup, parameters, tasks, signal), signal);
+  for (const [i, episode] of played.entries()) requireValidReturn(episode.return, setup, seeds[i]!);
   const returns = played.map((episode) => episode.return);
   return {
     returns,
@@ -110,7 +110,7 @@ export async function evaluate(
 }
 
 /** True if the trajectory of this episode should be recorded. @param episode index within the evaluation */
-export const isRecorded = (episode: number, { record }: Pick<EvaluationSetup, 'record'>): boolean =>
+export const shouldRecord = (episode: number, { record }: Pick<EvaluationSetup, 'record'>): boolean =>
   record === 'all' || (record === 'first' && episode === 0);
 
 /** Maximum absolute value of a return; means and variances of larger returns would overflow. */
@@ -131,16 +131,16 @@ export interface EvaluatedPolicy {
 }
 
 export async function evaluatePolicy(
-  setting: EvaluationSetup,
+  setup: EvaluationSetup,
   parameters: ParameterVector,
   seeds: readonly number[],
   place: Pick<BufferEntry, 'iteration' | 'group' | 'candidate' | 'source' | 'by' | 'revises'>,
   signal?: AbortSignal,
 ): Promise<EvaluatedPolicy> {
-  const { episodes, ...measured } = await evaluate(setting, parameters, seeds, signal);
+  const { episodes, ...results } = await evaluate(setup, parameters, seeds, signal);
   const { iteration, candidate } = place;
   return {
-    entry: { ...place, parameters, ...measured },
+    entry: { ...place, parameters, ...results },
     episodes: episodes.map((episode) => ({ iteration, candidate, ...episode })),
   };
 }
@@ -160,14 +160,14 @@ async function play(
     return playRemotely(environment, family.build(parameters), tasks, maxSteps, signal);
   const policy = family.build(parameters);
   const played: PlayedEpisode[] = [];
-  const turns = new YieldingPlayer(signal);
+  const player = new YieldingPlayer(signal);
   for (const task of tasks) {
     if (workers?.areWorthwhile(tasks.length - played.length)) {
       return [...played, ...(await workers.play({ parameters }, tasks.slice(played.length), signal))];
     }
     const start = performance.now();
-    played.push(await turns.play(environment, policy, task, maxSteps));
-    workers?.count(performance.now() - start);
+    played.push(await player.play(environment, policy, task, maxSteps));
+    workers?.recordTime(performance.now() - start);
   }
   return played;
 }
@@ -194,16 +194,16 @@ async function playRemotely(
 ): Promise<readonly PlayedEpisode[]> {
   const { batches } = environment;
   const played: PlayedEpisode[] = Array.from({ length: tasks.length });
-  const share = Math.ceil(tasks.length / batches.length);
+  const episodesPerBatch = Math.ceil(tasks.length / batches.length);
   let next = 0;
   let failed = false;
   const isOver = () => failed || signal?.aborted === true;
   const playInBatch = async (batch: EpisodeBatch): Promise<void> => {
     while (next < tasks.length && !isOver()) {
-      const first = next;
-      next += Math.min(batch.slotCount, share);
-      const episodes = await playBatch(batch, policy, tasks.slice(first, next), maxSteps, isOver);
-      for (const [i, episode] of episodes.entries()) played[first + i] = episode;
+      const firstIndex = next;
+      next += Math.min(batch.slotCount, episodesPerBatch);
+      const episodes = await playBatch(batch, policy, tasks.slice(firstIndex, next), maxSteps, isOver);
+      for (const [i, episode] of episodes.entries()) played[firstIndex + i] = episode;
     }
   };
   try {
@@ -222,18 +222,18 @@ async function playBatch(
   policy: Policy,
   tasks: readonly EpisodeTask[],
   maxSteps: number,
-  ended: () => boolean,
+  isOver: () => boolean,
 ): Promise<readonly PlayedEpisode[]> {
   const observations = await batch.reset(tasks.map(({ seed }) => seed));
   const episodes = tasks.map(
     ({ record }, slot) => new RunningEpisode(observations[slot]!, record ? emptyTrajectory() : undefined),
   );
-  const policies = tasks.map(({ seed }) => policyFor(policy, seed));
+  const policies = tasks.map(({ seed }) => policyForEpisode(policy, seed));
   let slots = [...episodes.keys()];
-  while (slots.length > 0 && !ended()) {
+  while (slots.length > 0 && !isOver()) {
     const moves = slots.map((slot) => ({ slot, action: policies[slot]!(episodes[slot]!.observation) }));
     const steps = await batch.step(moves);
-    for (const [i, { slot, action }] of moves.entries()) episodes[slot]!.take(action, steps[i]!, maxSteps);
+    for (const [i, { slot, action }] of moves.entries()) episodes[slot]!.addStep(action, steps[i]!, maxSteps);
     slots = slots.filter((slot) => !episodes[slot]!.ended);
   }
   return episodes.map((episode) => episode.result());

@@ -62,8 +62,8 @@ export class PlayerThread {
   /** True once it has played. The first `play` isn't timed, because it can include starting the thread. */
   isWarm = false;
 
-  constructor(setting: WorkerSetup) {
-    this.#worker = startThread(new URL('./player', import.meta.url), setting);
+  constructor(setup: WorkerSetup) {
+    this.#worker = startThread(new URL('./player', import.meta.url), setup);
     this.#worker.on('message', (reply: PlayerResponse) => {
       const request = this.#pending.shift();
       if (this.#pending.length === 0) this.#worker.unref();

@@ -13,17 +13,17 @@ import {
 } from './player-thread.js';
 import { makeTask } from './task.js';
 
-const setting = workerData as WorkerSetup;
+const setup = workerData as WorkerSetup;
 // Users' modules may write to the console, but standard output is for results.
 process.stdout.write = process.stderr.write.bind(process.stderr);
 
-const taskPromise = openOwnTask();
+const partsPromise = openParts();
 
 parentPort!.on('message', (request: PlayerRequest) => void handleRequest(request));
 
-async function openOwnTask() {
-  const environment = await makeTask(setting.environment, setting.reward);
-  const family = await openPolicyFamily(setting.policy, environment);
+async function openParts() {
+  const environment = await makeTask(setup.environment, setup.reward);
+  const family = await openPolicyFamily(setup.policy, environment);
   await family.prepare?.();
   return { environment, family };
 }
@@ -38,7 +38,7 @@ async function handleRequest(request: PlayerRequest): Promise<void> {
 }
 
 async function resultFor(request: PlayerRequest): Promise<unknown> {
-  const { environment, family } = await taskPromise;
+  const { environment, family } = await partsPromise;
   const buildPolicy = ({ parameters, program }: WorkerPolicy) => {
     if (program !== undefined) programsOf(family)?.add(program);
     return family.build(parameters);
@@ -46,9 +46,7 @@ async function resultFor(request: PlayerRequest): Promise<unknown> {
   switch (request.kind) {
     case 'play': {
       const policy = buildPolicy(request.policy);
-      return request.tasks.map((task) =>
-        rollout(environment, policy, { ...task, maxSteps: setting.maxSteps }),
-      );
+      return request.tasks.map((task) => rollout(environment, policy, { ...task, maxSteps: setup.maxSteps }));
     }
     case 'actions':
       return actionsOf(buildPolicy(request.policy), request.episodes);

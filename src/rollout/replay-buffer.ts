@@ -52,9 +52,9 @@ export function createReplayBuffer(initial: readonly BufferEntry[] = []): Replay
   const byParameters = new Map<string, BufferEntry>();
   let indexedCount = 0;
   let best: BufferEntry | undefined;
-  const append = (added: readonly BufferEntry[]): void => {
-    for (const entry of added) entries.push(entry);
-    best = bestEntry(best === undefined ? added : [best, ...added]);
+  const append = (newEntries: readonly BufferEntry[]): void => {
+    for (const entry of newEntries) entries.push(entry);
+    best = bestEntry(best === undefined ? newEntries : [best, ...newEntries]);
   };
   append(initial);
   return {

@@ -76,7 +76,7 @@ function writeInitialFiles(path: string, files: Readonly<Record<string, string>>
 export function requireEmpty(path: string): void {
   if (!existsSync(path)) return;
   const names = readdirSync(path);
-  if (names.length === 0 || isCutOffStart(path, names)) return;
+  if (names.length === 0 || isInterruptedStart(path, names)) return;
   const isRun = existsSync(join(path, runFiles.manifest));
   throw new UserError({
     field: '--run-dir',
@@ -92,7 +92,7 @@ export function requireEmpty(path: string): void {
  * True if all files come from a process that was killed before its run existed. A lock file proves that policyloop
  * wrote them.
  */
-function isCutOffStart(path: string, names: readonly string[]): boolean {
+function isInterruptedStart(path: string, names: readonly string[]): boolean {
   const { config, imported, manifest } = runFiles;
   const startFiles = [config, imported, manifest].flatMap((name) => [name, `${name}.new`]);
   const isOurs = (name: string) =>

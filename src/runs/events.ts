@@ -118,8 +118,8 @@ export interface ProposalTally {
   readonly better: number;
 }
 
-export function tallyOf(events: Iterable<RunEvent>, before?: ProposalTally): ProposalTally {
-  let { better, rejected, revisions } = before ?? { better: 0, rejected: 0, revisions: 0 };
+export function tallyOf(events: Iterable<RunEvent>, earlierTally?: ProposalTally): ProposalTally {
+  let { better, rejected, revisions } = earlierTally ?? { better: 0, rejected: 0, revisions: 0 };
   for (const event of events) {
     if (event.kind === 'proposal-rejected') rejected++;
     if (event.kind !== 'revised') continue;

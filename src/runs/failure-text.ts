@@ -35,7 +35,7 @@ export const faultTexts: Readonly<Record<ModelErrorKind | ReplyFault, string>> =
 export type FailureKind = ParseFailure['kind'] | 'plays-alike' | ModelErrorKind | ReplyFault;
 
 /** Faults that explain why a reply has no answer. */
-const explainedFaults = ['content-filter', 'no-text', 'loop'] as const satisfies ReplyFault[];
+const explanatoryFaults = ['content-filter', 'no-text', 'loop'] as const satisfies ReplyFault[];
 
 /** @param faults faults of the call; one that explains why the reply has no answer determines the kind */
 export function failureKind(
@@ -48,7 +48,7 @@ export function failureKind(
   if (failure.kind === 'repeated' && failure.same === 'actions') return 'plays-alike';
   const { kind } = failure;
   const hasNoAnswer = kind === 'missing' || kind === 'truncated';
-  return (hasNoAnswer ? explainedFaults.find((fault) => faults.includes(fault)) : undefined) ?? kind;
+  return (hasNoAnswer ? explanatoryFaults.find((fault) => faults.includes(fault)) : undefined) ?? kind;
 }
 
 export const failureMeaning = (kind: FailureKind): string => ({ ...rejectionMeanings, ...faultTexts })[kind];
@@ -109,12 +109,12 @@ export function explainFailure(failure: ParseFailure): string {
       return `The size of the change is ${formatNumber(failure.distance, 3)}; at most ${formatNumber(failure.most, 3)} is allowed.`;
     case 'repeated': {
       const { episodes, iteration, same } = failure;
-      const where = iteration === 0 ? 'the warm-up' : `iteration ${iteration}`;
+      const placeText = iteration === 0 ? 'the warm-up' : `iteration ${iteration}`;
       const score = failure.score === undefined ? '' : `, with score ${formatNumber(failure.score)}`;
       if (same === 'actions')
-        return `Plays like ${where}${score}: in ${plural(episodes ?? 0, 'episode')} it chooses the same actions.`;
+        return `Plays like ${placeText}${score}: in ${plural(episodes ?? 0, 'episode')} it chooses the same actions.`;
       const opening = same ? 'The program differs only in its constants from one' : 'This policy was';
-      return `${opening} evaluated ${iteration === undefined ? 'before' : `in ${where}`}${score}.`;
+      return `${opening} evaluated ${iteration === undefined ? 'before' : `in ${placeText}`}${score}.`;
     }
     case 'program':
       return `The program can't be used: ${programFailureText(failure)}`;
@@ -129,9 +129,9 @@ export function explainFailure(failure: ParseFailure): string {
 
 /** Example: `line 3: TypeError: x is not a function (observation [0.1, 0.2])`. */
 export function programFailureText({ line, observation, reason }: ProgramFailure): string {
-  const place = line === undefined ? '' : `line ${line}: `;
-  const seen = observation === undefined ? '' : ` (observation ${observationText(observation)})`;
-  return `${place}${reason}${seen}`;
+  const lineText = line === undefined ? '' : `line ${line}: `;
+  const observationNote = observation === undefined ? '' : ` (observation ${observationText(observation)})`;
+  return `${lineText}${reason}${observationNote}`;
 }
 
 const maxObservationLength = 300; // characters

@@ -2,7 +2,7 @@
 import { type Dirent, existsSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { planFile, runFiles } from './reader.js';
-import { isTraining, trainingFiles } from './training-files.js';
+import { hasTraining, trainingFiles } from './training-files.js';
 
 /** A run, a training run, or the directory of a plan. */
 export interface FoundItem {
@@ -26,10 +26,10 @@ export function itemsBelow(
 ): readonly FoundItem[] {
   const entries = entriesOf(path);
   const has = (file: string) => entries.some((entry) => entry.name === file);
-  const isTrained = (has(trainingFiles.about) || has(trainingFiles.metrics)) && isTraining(path);
+  const isTrainingRun = (has(trainingFiles.about) || has(trainingFiles.metrics)) && hasTraining(path);
   const isPlan = has(planFile);
   if (has(runFiles.manifest)) return [{ kind: 'run', path, name, within }];
-  const kind = isTrained ? 'training' : isPlan ? 'plan' : undefined;
+  const kind = isTrainingRun ? 'training' : isPlan ? 'plan' : undefined;
   const ownItem: readonly FoundItem[] = kind === undefined ? [] : [{ kind, path, name, within }];
   if (depth > maxDepth) return ownItem;
   const innerPlan = within ?? (isPlan && name !== '' ? name : null);
@@ -54,8 +54,8 @@ function entriesOf(path: string): readonly Dirent[] {
   }
 }
 
-const pathsBelow = (folder: string, wanted: FoundItem['kind']) =>
-  itemsBelow(folder).flatMap(({ kind, path }) => (kind === wanted ? path : []));
+const pathsBelow = (folder: string, wantedKind: FoundItem['kind']) =>
+  itemsBelow(folder).flatMap(({ kind, path }) => (kind === wantedKind ? path : []));
 
 /** Paths of the runs in a folder and its subfolders, sorted by name; only the folder itself if it is a run. */
 export const runsBelow = (folder: string): readonly string[] => pathsBelow(folder, 'run');

@@ -47,10 +47,10 @@ export const configChanges = (a: object, b: object) => changedSettings(fixedSett
 export const fixedSettings = (config: object): Manifest['settings'] =>
   Object.fromEntries(fixedEntries(config));
 
-function changedSettings(was: Manifest['settings'], now: Manifest['settings']) {
-  return [...new Set([...Object.keys(was), ...Object.keys(now)])]
-    .filter((key) => JSON.stringify(was[key]) !== JSON.stringify(now[key]))
-    .map((key) => ({ key, was: was[key], now: now[key] }));
+function changedSettings(oldSettings: Manifest['settings'], newSettings: Manifest['settings']) {
+  return [...new Set([...Object.keys(oldSettings), ...Object.keys(newSettings)])]
+    .filter((key) => JSON.stringify(oldSettings[key]) !== JSON.stringify(newSettings[key]))
+    .map((key) => ({ key, was: oldSettings[key], now: newSettings[key] }));
 }
 
 const newStartHints = {
@@ -61,27 +61,27 @@ const newStartHints = {
 type Kind = keyof typeof newStartHints;
 
 /** @throws UserError that names each changed setting that must not change within a run */
-export function rejectDifferences(was: object, config: object, kind: Kind = 'run'): void {
-  requireSameSettings(fixedSettings(was), config, "can't change within a run", newStartHints[kind]);
+export function rejectDifferences(oldConfig: object, config: object, kind: Kind = 'run'): void {
+  requireSameSettings(fixedSettings(oldConfig), config, "can't change within a run", newStartHints[kind]);
 }
 
 /** @param message why a change is rejected */
 function requireSameSettings(
-  was: Manifest['settings'],
+  oldSettings: Manifest['settings'],
   config: object,
   message: string,
   hint: string,
   file?: string,
 ): void {
-  const allChanges = changedSettings(was, fixedSettings(config));
+  const allChanges = changedSettings(oldSettings, fixedSettings(config));
   if (allChanges.length === 0) return;
   // Another provider, kind of policy or environment has other settings, which needn't be listed.
   const causes = allChanges.filter(({ key }) => /\.(provider|kind|id)$/.test(key)).map(({ key }) => key);
-  const follows = (key: string) =>
+  const isConsequence = (key: string) =>
     causes.some((cause) => key !== cause && key.startsWith(cause.slice(0, cause.lastIndexOf('.') + 1)));
-  const changed = allChanges.filter(({ key }) => !follows(key));
+  const mainChanges = allChanges.filter(({ key }) => !isConsequence(key));
   throw new UserError(
-    changed.map(({ key, now, was: before }) => ({
+    mainChanges.map(({ key, now, was: before }) => ({
       ...(file !== undefined && { file }),
       field: key,
       message: `${message}: it was ${JSON.stringify(before) ?? 'not set'}`,
@@ -151,26 +151,26 @@ export function isSweepLimitRaised(
 ): boolean {
   const limit = reason?.kind === 'limit' ? reason.limit : undefined;
   if (limit === undefined || !limit.startsWith('sweep.')) return false;
-  const before = caps?.find((one) => one.limit === limit)?.cap ?? 0;
-  return (limits?.[limit.replace('sweep.limits.', '') as LimitKey] ?? Number.POSITIVE_INFINITY) > before;
+  const oldCap = caps?.find((usage) => usage.limit === limit)?.cap ?? 0;
+  return (limits?.[limit.replace('sweep.limits.', '') as LimitKey] ?? Number.POSITIVE_INFINITY) > oldCap;
 }
 
 /**
  * Explains how to continue a finished run; undefined if it isn't finished, or if it can continue with the config `now`.
- * @param was the config of the finished run
+ * @param oldConfig the config of the finished run
  * @param sweep the limits that the run shares with the other runs of its sweep
  */
 export function continuationHint(
   manifest: Manifest,
-  was: Config,
-  now: Config,
+  oldConfig: Config,
+  newConfig: Config,
   path: string,
   sweep?: LimitsConfig,
 ): string | undefined {
   const { iterations, reason, status } = manifest;
   if (reason === undefined) return undefined;
   if (status !== 'completed' && reason.kind !== 'no-proposals') return undefined;
-  const isSame = (key: 'target' | 'limits') => isDeepStrictEqual(was[key], now[key]);
+  const isSame = (key: 'target' | 'limits') => isDeepStrictEqual(oldConfig[key], newConfig[key]);
   const resumeHint = (override: string) =>
     `to continue, run policyloop resume ${path} ${override}; to regenerate its report, run policyloop report ${path}`;
   const limit = 'limit' in reason ? reason.limit : undefined;
@@ -184,6 +184,6 @@ export function continuationHint(
     return isSame('limits') ? resumeHint(`${limitField(limit)}=… with a higher limit`) : undefined;
   if (reason.kind === 'target')
     return isSame('target') ? resumeHint('target=… with a higher target (or target= for none)') : undefined;
-  if (now.iterations > iterations.done) return undefined;
+  if (newConfig.iterations > iterations.done) return undefined;
   return resumeHint(`iterations=${2 * iterations.of}`);
 }

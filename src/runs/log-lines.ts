@@ -41,7 +41,7 @@ const logFields = {
 
 /** The beginning of each complete line in the large logs, and text that the line must contain. */
 const placePattern = /^\{"iteration":(\d+),"candidate":(\d+),/;
-const marker = { episodes: ',"episode":', calls: '"outcome":{"kind":"' } as const;
+const markers = { episodes: ',"episode":', calls: '"outcome":{"kind":"' } as const;
 
 export interface CandidateId {
   readonly iteration: number;
@@ -52,13 +52,13 @@ export function* logItems<T>(
   files: LogFiles,
   log: LogName,
   onBroken: OnBrokenLine,
-  most = Infinity,
+  maxLines = Infinity,
 ): Generator<T, void> {
   let line = 0;
   for (const { bytes, start } of linesIn(files[log], onBroken)) {
-    if (line === most) return;
-    const at = { path: files[log], line: ++line, start, problem: problemOf(log) };
-    const item = tryReading(() => toItem<T>(bytes, at), onBroken);
+    if (line === maxLines) return;
+    const location = { path: files[log], line: ++line, start, problem: problemFinder(log) };
+    const item = tryReading(() => toItem<T>(bytes, location), onBroken);
     if (item !== undefined) yield item;
   }
 }
@@ -89,7 +89,7 @@ const completionFields = [
   [['completion', 'finishReason'], 'string'],
 ] as const satisfies readonly Field[];
 
-const problemOf = (log: LogName) => (item: unknown) =>
+const problemFinder = (log: LogName) => (item: unknown) =>
   missingFieldText(item, logFields[log]) ??
   ((item as { readonly completion?: unknown }).completion === undefined
     ? undefined
@@ -114,16 +114,16 @@ export function scanLog<T>(
   files: LogFiles,
   log: LogName,
   onBroken: OnBrokenLine,
-  onItem?: (item: T, at: number) => void,
+  onItem?: (item: T, index: number) => void,
 ): LogExtent {
   const file = files[log];
   let lineCount = 0;
   let end = 0;
   for (const { bytes, start } of linesIn(file, onBroken)) {
     const isLarge = log === 'calls' || log === 'episodes';
-    const place = isLarge ? readCandidateId(bytes, marker[log]) : undefined;
-    const at = { path: file, line: lineCount + 1, start, problem: problemOf(log) };
-    const item = (place as T | undefined) ?? tryReading(() => toItem<T>(bytes, at), onBroken);
+    const candidateId = isLarge ? parseCandidateId(bytes, markers[log]) : undefined;
+    const location = { path: file, line: lineCount + 1, start, problem: problemFinder(log) };
+    const item = (candidateId as T | undefined) ?? tryReading(() => toItem<T>(bytes, location), onBroken);
     if (item !== undefined) onItem?.(item, lineCount);
     lineCount++;
     end = start + bytes.length + 1;
@@ -134,24 +134,24 @@ export function scanLog<T>(
 const closingBrace = 0x7d;
 
 /** Iteration and candidate of a line that looks complete; otherwise undefined, and the line must be parsed. */
-function readCandidateId(bytes: Buffer, text: string): CandidateId | undefined {
+function parseCandidateId(bytes: Buffer, text: string): CandidateId | undefined {
   const [, iteration, candidate] = placePattern.exec(bytes.toString('latin1', 0, 60)) ?? [];
   if (iteration === undefined || bytes.at(-1) !== closingBrace || !bytes.includes(text)) return undefined;
   return { iteration: Number(iteration), candidate: Number(candidate) };
 }
 
-export function* readCalls(files: LogFiles, most: number, onBroken: OnBrokenLine): Generator<CallRecord> {
+export function* readCalls(files: LogFiles, maxLines: number, onBroken: OnBrokenLine): Generator<CallRecord> {
   const decoder = new CallDecoder();
   let line = 0;
   for (const { bytes, start } of linesIn(files.calls, onBroken)) {
-    if (line === most) return;
-    const at = { path: files.calls, line: ++line, start };
+    if (line === maxLines) return;
+    const place = { path: files.calls, line: ++line, start };
     const call = tryReading(() => {
-      const written = toItem<EncodedCall>(bytes, { ...at, problem: problemOf('calls') });
+      const encoded = toItem<EncodedCall>(bytes, { ...place, problem: problemFinder('calls') });
       try {
-        return decoder.decode(written);
+        return decoder.decode(encoded);
       } catch (error) {
-        throw lineError(`this line can't be read: ${messageOf(error)}`, bytes.toString('utf8', 0, 80), at);
+        throw lineError(`this line can't be read: ${messageOf(error)}`, bytes.toString('utf8', 0, 80), place);
       }
     }, onBroken);
     if (call === undefined) decoder.startOver();
@@ -180,13 +180,13 @@ const minSharedLength = 200;
 class LastMessages {
   #texts: (string | undefined)[] = [];
 
-  at(place: number): string | undefined {
-    return this.#texts[place];
+  at(position: number): string | undefined {
+    return this.#texts[position];
   }
 
-  keep(messages: readonly ChatMessage[], isWhole: boolean): void {
-    if (isWhole) this.#texts = [];
-    for (const [place, { content }] of messages.entries()) this.#texts[place] = content;
+  keep(messages: readonly ChatMessage[], startsOver: boolean): void {
+    if (startsOver) this.#texts = [];
+    for (const [position, { content }] of messages.entries()) this.#texts[position] = content;
   }
 }
 
@@ -197,22 +197,22 @@ const isWhole = ({ messages }: Pick<EncodedCall, 'messages'>) =>
 export class CallEncoder {
   readonly #lastMessages = new LastMessages();
 
-  /** @param line number of lines in the file before this one */
-  encode(call: CallRecord, line: number): EncodedCall {
-    const startsOver = line % fullCallInterval === 0;
-    const messages = call.messages.map(({ role, content }, place): EncodedMessage => {
-      const earlier = startsOver ? undefined : this.#lastMessages.at(place);
-      return { role, content: earlier === undefined ? content : shorterContent(content, earlier) };
+  /** @param lineIndex number of lines in the file before this one */
+  encode(call: CallRecord, lineIndex: number): EncodedCall {
+    const startsOver = lineIndex % fullCallInterval === 0;
+    const messages = call.messages.map(({ role, content }, position): EncodedMessage => {
+      const earlierText = startsOver ? undefined : this.#lastMessages.at(position);
+      return { role, content: earlierText === undefined ? content : shorterContent(content, earlierText) };
     });
-    const written = { ...call, messages };
-    this.#lastMessages.keep(call.messages, isWhole(written));
-    return written;
+    const encoded = { ...call, messages };
+    this.#lastMessages.keep(call.messages, isWhole(encoded));
+    return encoded;
   }
 }
 
-function shorterContent(content: string, earlier: string): EncodedMessage['content'] {
+function shorterContent(content: string, earlierText: string): EncodedMessage['content'] {
   if (content.length < minSharedLength) return content;
-  const parts = encodeText(content, earlier);
+  const parts = encodeText(content, earlierText);
   const isShorter = parts.some((part) => typeof part !== 'string');
   return isShorter && JSON.stringify(parts).length < content.length ? parts : content;
 }
@@ -227,14 +227,14 @@ class CallDecoder {
   }
 
   /** @throws RangeError if a message refers to an earlier message that is missing or too short */
-  decode(written: EncodedCall): CallRecord {
-    const messages = written.messages.map(({ role, content }, place): ChatMessage => {
+  decode(encoded: EncodedCall): CallRecord {
+    const messages = encoded.messages.map(({ role, content }, position): ChatMessage => {
       if (typeof content === 'string') return { role, content };
-      const earlier = this.#lastMessages.at(place);
-      if (earlier === undefined) throw new RangeError('it refers to parts of a missing message');
-      return { role, content: decodeText(content, earlier) };
+      const earlierText = this.#lastMessages.at(position);
+      if (earlierText === undefined) throw new RangeError('it refers to parts of a missing message');
+      return { role, content: decodeText(content, earlierText) };
     });
-    this.#lastMessages.keep(messages, isWhole(written));
-    return { ...written, messages };
+    this.#lastMessages.keep(messages, isWhole(encoded));
+    return { ...encoded, messages };
   }
 }

@@ -45,7 +45,7 @@ export interface LoadedRun extends RecordedRun {
 
 interface LogScan {
   readonly recorded: RecordedRun;
-  readonly found: Readonly<Record<LogName, LogExtent>>;
+  readonly extents: Readonly<Record<LogName, LogExtent>>;
   /** The last iteration with evaluations, complete or not. */
   readonly lastEvaluated: number;
 }
@@ -59,35 +59,35 @@ export function scanLogs(files: LogFiles, isTolerant = false): LogScan {
   const faults: string[] = [];
   const onBroken: OnBrokenLine = isTolerant ? (error) => noteFault(faults, error) : undefined;
   const calls = scanLog(files, 'calls', onBroken);
-  const iterationEnds: { iteration: number; lines: NonNullable<LoggedEvent['lines']>; at: number }[] = [];
-  const events = scanLog(files, 'events', onBroken, (event: LoggedEvent, at) => {
+  const iterationEnds: { iteration: number; lines: NonNullable<LoggedEvent['lines']>; index: number }[] = [];
+  const events = scanLog(files, 'events', onBroken, (event: LoggedEvent, index) => {
     if (event.kind !== 'iteration-finished') return;
-    iterationEnds.push({ iteration: event.iteration, lines: event.lines ?? unknownLines, at });
+    iterationEnds.push({ iteration: event.iteration, lines: event.lines ?? unknownLines, index });
   });
   const allEntries: BufferEntry[] = [];
-  const evaluations = scanLog(files, 'evaluations', onBroken, (one: BufferEntry) => allEntries.push(one));
-  const placesOfEpisodes: number[] = [];
+  const evaluations = scanLog(files, 'evaluations', onBroken, (entry: BufferEntry) => allEntries.push(entry));
+  const episodePlaces: number[] = [];
   const episodes = scanLog(files, 'episodes', onBroken, ({ iteration, candidate }: CandidateId) =>
-    placesOfEpisodes.push(iteration, candidate),
+    episodePlaces.push(iteration, candidate),
   );
-  const last = iterationEnds.findLast(
+  const lastComplete = iterationEnds.findLast(
     ({ lines }) =>
       lines.evaluations <= evaluations.lines &&
       lines.episodes <= episodes.lines &&
       lines.calls <= calls.lines,
   );
-  const iteration = last?.iteration ?? 0;
-  const nextFinished = iterationEnds.find((mark) => mark.iteration > iteration);
+  const iteration = lastComplete?.iteration ?? 0;
+  const nextFinished = iterationEnds.find((end) => end.iteration > iteration);
   const completeEntries = allEntries.filter((entry) => entry.iteration <= iteration);
   const isKept = keptTest(completeEntries, iteration);
   let keptEpisodes = 0;
-  for (let i = 0; i < placesOfEpisodes.length; i += 2)
-    if (isKept({ iteration: placesOfEpisodes[i]!, candidate: placesOfEpisodes[i + 1]! })) keptEpisodes++;
+  for (let i = 0; i < episodePlaces.length; i += 2)
+    if (isKept({ iteration: episodePlaces[i]!, candidate: episodePlaces[i + 1]! })) keptEpisodes++;
   const lines = {
     evaluations: completeEntries.length,
     episodes: keptEpisodes,
     calls: calls.lines,
-    events: nextFinished?.at ?? events.lines,
+    events: nextFinished?.index ?? events.lines,
   };
   const { entries, lost } = usableEntries(completeEntries, files);
   append(faults, lost);
@@ -102,8 +102,8 @@ export function scanLogs(files: LogFiles, isTolerant = false): LogScan {
     lines,
     faults,
   };
-  const found = { calls, events, evaluations, episodes };
-  return { recorded, found, lastEvaluated: allEntries.at(-1)?.iteration ?? 0 };
+  const extents = { calls, events, evaluations, episodes };
+  return { recorded, extents, lastEvaluated: allEntries.at(-1)?.iteration ?? 0 };
 }
 
 /**
@@ -112,11 +112,11 @@ export function scanLogs(files: LogFiles, isTolerant = false): LogScan {
  * @throws UserError for a broken line, or if more than two iterations would be rolled back
  */
 export function repairLogs(files: LogFiles): RecordedRun {
-  const { recorded, found, lastEvaluated } = scanLogs(files);
+  const { recorded, extents, lastEvaluated } = scanLogs(files);
   rejectLostLines(files, recorded, lastEvaluated);
   for (const name of logNames) {
-    if (recorded.lines[name] < found[name].lines) keepFirstLines(files[name], recorded.lines[name]);
-    else truncateFile(files[name], found[name].end);
+    if (recorded.lines[name] < extents[name].lines) keepFirstLines(files[name], recorded.lines[name]);
+    else truncateFile(files[name], extents[name].end);
   }
   return recorded;
 }
@@ -127,14 +127,14 @@ export function evaluationsUntil(files: LogFiles, iteration: number): readonly B
   for (const entry of logItems<BufferEntry>(files, 'evaluations', undefined)) {
     if (entry.iteration <= iteration) entries.push(entry);
   }
-  const { entries: whole, lost } = usableEntries(entries, files);
-  if (lost.length === 0) return whole;
+  const { entries: usable, lost } = usableEntries(entries, files);
+  if (lost.length === 0) return usable;
   throw new UserError({ message: lost.join('; ') });
 }
 
 function noteFault(faults: string[], error: UserError): void {
-  const [first = ''] = error.message.split('\n');
-  const fault = `${first}; skipped`;
+  const [firstLine = ''] = error.message.split('\n');
+  const fault = `${firstLine}; skipped`;
   // A log may be read more than once, but each fault is listed only once.
   if (!faults.includes(fault)) faults.push(fault);
 }
@@ -143,20 +143,20 @@ function noteFault(faults: string[], error: UserError): void {
 const unknownLines = { evaluations: Infinity, episodes: Infinity, calls: Infinity };
 
 /** Returns a test that is true for records of complete iterations and of evaluated warm-up policies. */
-function keptTest(complete: readonly BufferEntry[], last: number) {
-  const warmup = new Set(complete.flatMap((entry) => (entry.iteration === 0 ? [entry.candidate] : [])));
+function keptTest(entries: readonly BufferEntry[], lastIteration: number) {
+  const warmup = new Set(entries.flatMap((entry) => (entry.iteration === 0 ? [entry.candidate] : [])));
   return ({ iteration, candidate }: CandidateId) =>
-    iteration <= last && (iteration > 0 || warmup.has(candidate));
+    iteration <= lastIteration && (iteration > 0 || warmup.has(candidate));
 }
 
 /** Removes evaluations with non-numeric returns, which a damaged log may contain. */
-function usableEntries(complete: readonly BufferEntry[], files: LogFiles) {
-  const entries = complete.filter(
+function usableEntries(completeEntries: readonly BufferEntry[], files: LogFiles) {
+  const entries = completeEntries.filter(
     ({ score, returns }) => Number.isFinite(score) && returns.every((value) => Number.isFinite(value)),
   );
-  const count = complete.length - entries.length;
-  if (count === 0) return { entries: complete, lost: [] };
-  const fault = `${files.evaluations}: non-numeric returns in ${count} of ${plural(complete.length, 'evaluation')}`;
+  const count = completeEntries.length - entries.length;
+  if (count === 0) return { entries: completeEntries, lost: [] };
+  const fault = `${files.evaluations}: non-numeric returns in ${count} of ${plural(completeEntries.length, 'evaluation')}`;
   return { entries, lost: [fault] };
 }
 
@@ -168,14 +168,14 @@ function* filterItems<T>(items: Iterable<T>, isKept: (item: T) => boolean): Gene
  * A crash leaves at most two incomplete iterations: the interrupted one, and the one before it if that one's commit
  * was unfinished. If more are incomplete, other logs have lost lines, and rolling back would lose even more.
  */
-function rejectLostLines(files: LogFiles, { iteration, lines }: RecordedRun, last: number): void {
+function rejectLostLines(files: LogFiles, { iteration, lines }: RecordedRun, lastEvaluated: number): void {
   const file = files.evaluations;
-  if (last <= iteration + 2) return;
+  if (lastEvaluated <= iteration + 2) return;
   throw new UserError({
     file,
     line: lines.evaluations + 1,
     message:
-      `this file has evaluations of ${last - iteration} iterations (from byte ${endOfLines(file, lines.evaluations)} on) ` +
+      `this file has evaluations of ${lastEvaluated - iteration} iterations (from byte ${endOfLines(file, lines.evaluations)} on) ` +
       `that the other logs don't record as complete: lines of ` +
       `${basename(files.events)}, ${basename(files.episodes)} or ${basename(files.calls)} are missing`,
     hint: `restore those files from a copy, or remove this line and all later ones to resume after iteration ${iteration}`,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ModuleHashes } from '../base/modules/sources.js';
-import { commit, version } from '../base/package.js';
+import { commitHash, packageVersion } from '../base/package.js';
 import { type EnvironmentSpec, type EnvironmentTexts, spaceSchema } from '../environments/environment.js';
 import type { AnswerFormat } from '../models/language-model.js';
 import { type RecordedPolicy, recordedPolicySchema } from '../policies/module-policy.js';
@@ -69,7 +69,7 @@ export function manifestHead(
   run: string,
   now: Date,
 ): Pick<Manifest, 'version' | 'run' | 'status' | 'created' | 'updated' | 'activeMs' | 'versions'> {
-  const head = commit();
+  const hash = commitHash();
   return {
     version: 1,
     run,
@@ -77,7 +77,7 @@ export function manifestHead(
     created: now.toISOString(),
     updated: now.toISOString(),
     activeMs: 0,
-    versions: { policyloop: version(), node: process.versions.node, ...(head && { commit: head }) },
+    versions: { policyloop: packageVersion(), node: process.versions.node, ...(hash && { commit: hash }) },
   };
 }
 

@@ -5,7 +5,7 @@ import { UserError } from '../base/errors.js';
 import { openRegularFile } from '../base/files/regular-file.js';
 import type { Config, ConfigWithPolicy } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
-import { isSelfContained, makeEnvironment } from '../environments/catalogue/open.js';
+import { isSelfContainedId, makeEnvironment } from '../environments/catalogue/open.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import { createPolicyFamily, openPolicyFamily } from '../policies/families.js';
 import { recordedPolicies } from '../policies/module-policy.js';
@@ -43,14 +43,14 @@ export function requireConfig(file: string): string {
 
 /** Opens a run to play its policies again; imports the user's modules. @throws UserError for a damaged or agent run */
 export async function readPlayableRun(path: string): Promise<OpenedRun> {
-  const runFrame = await openSetup(path, async ({ manifest, config, policy }) => {
+  const setup = await openSetup(path, async ({ manifest, config, policy }) => {
     const { id, options } = config.environment;
     const environment = recordedEnvironment(manifest) ?? (await makeEnvironment(id, options));
     return { environment, family: await openPolicyFamily(policy, environment) };
   });
   const recorded = openLogs(path);
-  addPrograms(runFrame.family, recorded.entries);
-  return { ...runFrame, recorded };
+  addPrograms(setup.family, recorded.entries);
+  return { ...setup, recorded };
 }
 
 /**
@@ -59,12 +59,12 @@ export async function readPlayableRun(path: string): Promise<OpenedRun> {
  * @throws UserError if `path` is not an experiment, or its manifest or config is damaged
  */
 export async function readShownRun(path: string): Promise<OpenedRun> {
-  const { unknownNote, ...runFrame } = await readShownSetup(path);
+  const { unknownNote, ...setup } = await readShownSetup(path);
   const recorded = openLogs(path, true);
-  const programFaults = addPrograms(runFrame.family, recorded.entries);
+  const programFaults = addPrograms(setup.family, recorded.entries);
   // Change the list itself, because it grows while calls and events are read.
   append(recorded.faults, unknownNote === undefined ? programFaults : [unknownNote, ...programFaults]);
-  return { ...runFrame, recorded };
+  return { ...setup, recorded };
 }
 
 /** Adds the programs of a run to its policy family. @returns a message for each program that can't be read */
@@ -87,7 +87,7 @@ export function addPrograms(
 }
 
 /** Like `readShownRun`, without the logs. `unknownNote`: set, if the run doesn't record what its policies are. */
-export const readShownSetup = (path: string) => openSetup(path, shownParts);
+export const readShownSetup = (path: string) => openSetup(path, createShownParts);
 
 type RunSetup = Omit<OpenedRun, 'recorded'>;
 type RunParts = Pick<OpenedRun, 'environment' | 'family'> & { readonly unknownNote?: string };
@@ -127,24 +127,24 @@ function recordedEnvironment({ environment: id, spec }: Manifest): EnvironmentSp
 const emptyBox = { kind: 'box', low: [], high: [] } as const;
 
 /** Creates the environment and policies from built-in and recorded data, without running user code. */
-async function shownParts({
+async function createShownParts({
   config,
   manifest,
   policy,
 }: Parameters<Parameters<typeof openSetup>[1]>[0]): Promise<RunParts> {
-  const { environment: id, policy: recorded, spec } = manifest;
-  const { environment: source } = config;
-  const isKnown = spec !== undefined || isSelfContained(source.id);
+  const { environment: id, policy: recordedPolicy, spec } = manifest;
+  const { environment: environmentConfig } = config;
+  const isKnown = spec !== undefined || isSelfContainedId(environmentConfig.id);
   const environment: EnvironmentSpec =
     recordedEnvironment(manifest) ??
     (isKnown
-      ? await makeEnvironment(source.id, source.options)
+      ? await makeEnvironment(environmentConfig.id, environmentConfig.options)
       : { id, observationSpace: emptyBox, actionSpace: emptyBox });
-  if (recorded === undefined && isKnown && policy.kind !== 'module')
+  if (recordedPolicy === undefined && isKnown && policy.kind !== 'module')
     return { environment, family: createPolicyFamily(policy, environment) };
   const count = manifest.best?.parameters?.length ?? 1;
-  const family = recordedPolicies(recorded ?? { count });
-  return recorded === undefined
+  const family = recordedPolicies(recordedPolicy ?? { count });
+  return recordedPolicy === undefined
     ? {
         environment,
         family,

@@ -9,10 +9,10 @@ interface RecordedEntry {
 }
 
 /** Example: `program, 12 lines, 3 constants`; without a program, `programs`. */
-export function programTitle(recorded: RecordedEntry | undefined): string {
-  if (recorded?.program === undefined) return 'programs';
-  const lineCount = recorded.program.trimEnd().split('\n').length;
-  return `program, ${plural(lineCount, 'line')}, ${plural(recorded.parameters.length - 1, 'constant')}`;
+export function programTitle(entry: RecordedEntry | undefined): string {
+  if (entry?.program === undefined) return 'programs';
+  const lineCount = entry.program.trimEnd().split('\n').length;
+  return `program, ${plural(lineCount, 'line')}, ${plural(entry.parameters.length - 1, 'constant')}`;
 }
 
 /** The hash of a program's structure as 12 hexadecimal digits. */
@@ -28,10 +28,10 @@ const maxLines = 60;
  */
 export function sourceLines(source: string, indent: number, command: string): readonly string[] {
   const lines = safeText(source.trimEnd()).split('\n');
-  const left = lines.length - maxLines;
-  const shown = left > 1 ? lines.slice(0, maxLines) : lines;
+  const omittedCount = lines.length - maxLines;
+  const shown = omittedCount > 1 ? lines.slice(0, maxLines) : lines;
   return [
     ...shown.map((line) => `${' '.repeat(indent)}${line}`),
-    ...(left > 1 ? [`${' '.repeat(indent)}… ${left} more lines: ${command}`] : []),
+    ...(omittedCount > 1 ? [`${' '.repeat(indent)}… ${omittedCount} more lines: ${command}`] : []),
   ];
 }

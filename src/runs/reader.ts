@@ -11,7 +11,7 @@ import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { LogFiles } from './log-lines.js';
 import { evaluationsUntil, type LoadedRun, type RecordedRun, scanLogs } from './logs.js';
 import { type Manifest, manifestShape } from './manifest.js';
-import { isTraining } from './training-files.js';
+import { hasTraining } from './training-files.js';
 
 export const runFiles = {
   config: 'config.yaml',
@@ -73,10 +73,10 @@ export function readImportedPolicies(path: string): readonly ParameterVector[] {
 export function readManifest(path: string): Manifest {
   const file = join(path, runFiles.manifest);
   if (!existsSync(file)) throw noRunError(path);
-  return readShaped(file, manifestShape) as unknown as Manifest;
+  return readValidJson(file, manifestShape) as unknown as Manifest;
 }
 
-function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
+function readValidJson<T extends z.ZodType>(file: string, shape: T): z.output<T> {
   const damagedError = (message: string) =>
     new UserError({ file, message, hint: 'restore this file from a copy; the logs are not affected' });
   let content: unknown;
@@ -100,7 +100,7 @@ function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
 
 /** Returns the error for a path that isn't a run; explains what the path contains instead. */
 export function noRunError(path: string): UserError {
-  if (isTraining(path)) {
+  if (hasTraining(path)) {
     return new UserError({
       message: 'this directory contains a training run, not an experiment',
       value: path,

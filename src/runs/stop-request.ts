@@ -37,20 +37,20 @@ export function watchStopRequests(
   { abort, finish }: StopRequests,
   isShared = false,
 ): { readonly stop: StopRequests; close(): void } {
-  const own = { finish: new AbortController(), abort: new AbortController() };
+  const controllers = { finish: new AbortController(), abort: new AbortController() };
   const poll = () => {
     if (!existsSync(requestFile(directory))) return;
     const request = unlessRejected(() => requestShape.safeParse(readOwnJson(requestFile(directory))).data);
-    if (request?.now === true) own.abort.abort();
-    own.finish.abort();
+    if (request?.now === true) controllers.abort.abort();
+    controllers.finish.abort();
   };
   if (isShared) poll();
   else removeStopRequest(directory);
   const timer = setInterval(poll, pollMs).unref();
   return {
     stop: {
-      finish: AbortSignal.any([finish, own.finish.signal]),
-      abort: AbortSignal.any([abort, own.abort.signal]),
+      finish: AbortSignal.any([finish, controllers.finish.signal]),
+      abort: AbortSignal.any([abort, controllers.abort.signal]),
     },
     close() {
       clearInterval(timer);

@@ -131,11 +131,11 @@ export function floorText({ episodes, floor, lead }: Noise): string {
 export function noiseText(noise: Noise): string {
   const { floor, lead, needed } = noise;
   if (floor === 0) return floorText(noise);
-  const by = `the best leads the second best by ${distinctFormat([floor, lead])(lead)}`;
+  const comparison = `the best leads the second best by ${distinctFormat([floor, lead])(lead)}`;
   const leadText =
     needed === undefined
       ? 'no policy is ahead'
-      : `${by}, which ${lead > floor ? 'is more than luck' : `takes ${formatCompact(needed)} episodes to confirm`}`;
+      : `${comparison}, which ${lead > floor ? 'is more than luck' : `takes ${formatCompact(needed)} episodes to confirm`}`;
   return `${floorText(noise)}; ${leadText}`;
 }
 
@@ -207,8 +207,10 @@ export function formatUsage(usage: UsageTotals): string {
   if (usage.errors > 0) parts.push(`${usage.errors} without a reply`);
   if (usage.retries > 0) parts.push(`${usage.retries} ${usage.retries === 1 ? 'retry' : 'retries'}`);
   if (usage.promptTokens > 0) {
-    const cached = Math.round((100 * usage.cachedTokens) / usage.promptTokens);
-    parts.push(`${formatCompact(usage.promptTokens)} tokens in${cached > 0 ? ` (${cached} % cached)` : ''}`);
+    const percent = Math.round((100 * usage.cachedTokens) / usage.promptTokens);
+    parts.push(
+      `${formatCompact(usage.promptTokens)} tokens in${percent > 0 ? ` (${percent} % cached)` : ''}`,
+    );
   }
   if (usage.completionTokens > 0) {
     const reasoning = usage.reasoningTokens > 0 ? ` (${formatCompact(usage.reasoningTokens)} reasoning)` : '';

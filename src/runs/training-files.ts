@@ -20,7 +20,7 @@ export const tunedFolder = 'tuned';
 /** Files that mark the result of a training run, as opposed to its directory. */
 const resultFiles = ['adapter_config.json', 'config.json', 'policy.json'];
 
-export function isTraining(path: string): boolean {
+export function hasTraining(path: string): boolean {
   const has = (name: string) => existsSync(join(path, name));
   if (resultFiles.some(has)) return false;
   return has(trainingFiles.about) || (has(trainingFiles.metrics) && has(trainingFiles.checkpoint));

@@ -48,18 +48,18 @@ export function sumUsage(totals: readonly UsageTotals[]): UsageTotals {
  */
 export function usageOfCall(call: CallRecord, unreported: number, hasPrice: boolean): UsageTotals {
   const usage = call.completion?.usage ?? {};
-  const ending = call.outcome.kind === 'error' ? call.outcome : call.completion;
+  const callStats = call.outcome.kind === 'error' ? call.outcome : call.completion;
   const faults: Record<string, number> = {};
   for (const kind of faultsOf(call)) faults[kind] = (faults[kind] ?? 0) + 1;
   return {
     calls: 1,
     errors: call.outcome.kind === 'error' ? 1 : 0,
-    retries: ending?.retries ?? 0,
+    retries: callStats?.retries ?? 0,
     promptTokens: usage.promptTokens ?? 0,
     cachedTokens: usage.cachedTokens ?? 0,
     completionTokens: usage.completionTokens ?? 0,
     reasoningTokens: usage.reasoningTokens ?? 0,
-    latencyMs: ending?.latencyMs ?? 0,
+    latencyMs: callStats?.latencyMs ?? 0,
     ...(hasPrice && { cost: call.cost ?? 0 }),
     ...(unreported > 0 && { unreported }),
     faults,

@@ -26,7 +26,7 @@ export interface RunDirectory {
   record(event: RunEvent): void;
   update(changes: ManifestChanges): void;
   /** Writes a request to disk before it is sent, as a call without a reply, which counts until the reply arrives. */
-  send(lost: CallRecord): Promise<SentRequest>;
+  send(lostCall: CallRecord): Promise<SentRequest>;
   /**
    * Makes everything recorded so far durable in the background; waits only for the previous commit, so a system crash
    * loses at most the last two iterations.
@@ -75,7 +75,7 @@ export class RunWriter implements RunDirectory {
     readonly calls: JsonLinesFile<EncodedCall>;
     readonly events: JsonLinesFile<LoggedEvent>;
   };
-  readonly #sent: SentRequests;
+  readonly #sentRequests: SentRequests;
   #committing: Promise<unknown> = Promise.resolve();
 
   /** @param run.unlogged recorded calls that aren't in the log yet; they are appended to it */
@@ -104,7 +104,7 @@ export class RunWriter implements RunDirectory {
     };
     for (const call of unlogged) this.#logCall(call);
     this.#committing = this.#files.calls.flush();
-    this.#sent = new SentRequests(path);
+    this.#sentRequests = new SentRequests(path);
   }
 
   get recorded(): RecordedRun {
@@ -120,8 +120,8 @@ export class RunWriter implements RunDirectory {
     this.#manifest.data = { ...this.#manifest.data, ...changes, updated: updatedAt } as Manifest;
   }
 
-  send(lost: CallRecord): Promise<SentRequest> {
-    return this.#sent.send(lost, () => this.#committing);
+  send(lostCall: CallRecord): Promise<SentRequest> {
+    return this.#sentRequests.recordRequest(lostCall, () => this.#committing);
   }
 
   record(event: RunEvent): void {
@@ -159,7 +159,7 @@ export class RunWriter implements RunDirectory {
     try {
       await this.#flush();
       await this.#committing;
-      await this.#sent.close();
+      await this.#sentRequests.close();
     } finally {
       for (const file of files) file.close();
       // Free the memory of the logs.
@@ -195,7 +195,7 @@ interface RequestLine {
 
 export interface SentRequest {
   /** Replaces the call recorded for this request, so that a failed attempt that may have been billed is counted. */
-  retried(lost: CallRecord): void;
+  retried(lostCall: CallRecord): void;
   answered(calls: readonly CallRecord[]): void;
 }
 
@@ -207,13 +207,13 @@ const callKey = ({ attempt, candidate, iteration, time }: CallRecord) =>
   `${iteration}/${candidate}/${attempt}/${time}`;
 
 /** The calls of a process that ended before logging them. */
-export function unloggedCalls(path: string, logged: Iterable<CallRecord>): readonly CallRecord[] {
+export function unloggedCalls(path: string, loggedCalls: Iterable<CallRecord>): readonly CallRecord[] {
   const lines = readJsonLines<RequestLine>(join(path, requestsFile), { repair: false }) ?? [];
   if (lines.length === 0) return [];
-  const known = new Set<string>();
-  for (const call of logged) known.add(callKey(call));
+  const loggedKeys = new Set<string>();
+  for (const call of loggedCalls) loggedKeys.add(callKey(call));
   const callsByRequest = new Map(lines.map(({ calls, request }) => [request, calls]));
-  return [...callsByRequest.values()].flat().filter((call) => !known.has(callKey(call)));
+  return [...callsByRequest.values()].flat().filter((call) => !loggedKeys.has(callKey(call)));
 }
 
 /**
@@ -225,8 +225,8 @@ class SentRequests {
   readonly #path: string;
   #file: JsonLinesFile<RequestLine>;
   #iteration = 0;
-  #requests = 0;
-  #unanswered = 0;
+  #requestCount = 0;
+  #unansweredCount = 0;
   #ready: Promise<unknown> = Promise.resolve();
 
   /** The caller must already have logged the calls that an earlier process left in the file. */
@@ -236,24 +236,24 @@ class SentRequests {
   }
 
   /**
-   * @param lost the call that counts for the request until its reply arrives
-   * @param logged returns a promise that resolves once the calls of earlier iterations are on disk
+   * @param lostCall the call that counts for the request until its reply arrives
+   * @param whenLogged returns a promise that resolves once the calls of earlier iterations are on disk
    */
-  async send(lost: CallRecord, logged: () => Promise<unknown>): Promise<SentRequest> {
-    if (lost.iteration > this.#iteration) {
-      this.#iteration = lost.iteration;
-      this.#ready = this.#ready.then(logged).then(() => this.#startOver());
+  async recordRequest(lostCall: CallRecord, whenLogged: () => Promise<unknown>): Promise<SentRequest> {
+    if (lostCall.iteration > this.#iteration) {
+      this.#iteration = lostCall.iteration;
+      this.#ready = this.#ready.then(whenLogged).then(() => this.#startOver());
     }
     await this.#ready;
-    const request = ++this.#requests;
-    this.#unanswered++;
-    this.#file.append([{ request, calls: [lost] }]);
+    const request = ++this.#requestCount;
+    this.#unansweredCount++;
+    this.#file.append([{ request, calls: [lostCall] }]);
     this.#ready = this.#ready.then(() => this.#file.flush());
     await this.#ready;
     return {
       retried: (call) => this.#file.append([{ request, calls: [call] }]),
       answered: (calls) => {
-        this.#unanswered--;
+        this.#unansweredCount--;
         this.#file.append([{ request, calls }]);
       },
     };
@@ -262,7 +262,7 @@ class SentRequests {
   /** Removes the file, unless a request has no reply. */
   async close(): Promise<void> {
     await this.#ready.catch(() => undefined);
-    if (this.#unanswered === 0) this.#startOver();
+    if (this.#unansweredCount === 0) this.#startOver();
     else await this.#file.flush();
     this.#file.close();
   }

@@ -49,8 +49,8 @@ export function hiddenRange(values: readonly number[], [least, most]: Interval):
   const share = (bound: number, tolerance: number) =>
     values.filter((value) => Math.abs(value - bound) <= tolerance).length / values.length;
   if (Number.isFinite(most - least)) {
-    const isAt = (bound: number) => share(bound, 0.01 * (most - least)) >= 0.2;
-    return [isAt(most) ? least : nothingHidden[0], isAt(least) ? most : nothingHidden[1]];
+    const hasManyAt = (bound: number) => share(bound, 0.01 * (most - least)) >= 0.2;
+    return [hasManyAt(most) ? least : nothingHidden[0], hasManyAt(least) ? most : nothingHidden[1]];
   }
   const isTied = values.some((value) => share(value, 1e-10 * Math.abs(value)) >= 0.5);
   return isTied && values.length < minIfTied ? realLine : nothingHidden;
@@ -58,8 +58,8 @@ export function hiddenRange(values: readonly number[], [least, most]: Interval):
 
 /** Bounds on a pair's difference if the value on one side is hidden and the other is average. */
 export function hiddenPairRange(a: readonly number[], b: readonly number[], range: Interval): HiddenRange {
-  const [ofA, ofB] = [hiddenRange(a, range), hiddenRange(b, range)];
-  const ends = [0, 1].map((side) => [ofA[side]! - mean(b), mean(a) - ofB[1 - side]!]);
+  const [hiddenInA, hiddenInB] = [hiddenRange(a, range), hiddenRange(b, range)];
+  const ends = [0, 1].map((side) => [hiddenInA[side]! - mean(b), mean(a) - hiddenInB[1 - side]!]);
   return [smallest(ends[0]!), largest(ends[1]!)];
 }
 
@@ -71,15 +71,15 @@ export interface Stratum {
 }
 
 /** Minimum number of values in a stratum: two can't show how much values vary. */
-const fewestForInterval = 3;
+const minForInterval = 3;
 
 const resampleCount = 2000;
 
 /** With fewer values, too many resamples are nearly constant, which makes their t values arbitrary. */
-const fewestToStudentize = 10;
+const minToStudentize = 10;
 
 /** A resample counts as nearly constant if its standard error is at most this share of the sample's. */
-const leastSpread = 0.1;
+const minSpread = 0.1;
 
 /**
  * The 95% interval of a sum of weighted means: of a single mean, a difference of two groups, or a mean over tasks.
@@ -98,7 +98,7 @@ export function interval95(
   by: 'bootstrap' | 'student' = 'bootstrap',
 ): Interval | null {
   const isUnknown = ({ hidden = nothingHidden, values }: Stratum) =>
-    values.length < fewestForInterval || hidden[0] === realLine[0];
+    values.length < minForInterval || hidden[0] === realLine[0];
   if (strata.length === 0 || strata.some(isUnknown)) return null;
   return memoize(JSON.stringify([strata, by]), () => intervalOf(strata, by));
 }
@@ -111,9 +111,9 @@ function intervalOf(strata: readonly Stratum[], by: 'bootstrap' | 'student'): In
   const center = sum(strata.map(({ values, weight = 1 }) => weight * mean(values)));
   const half = halfWidth(strata, by);
   const [low, high] = [center - half, center + half];
-  const isOpen = (side: 0 | 1) => strata.some((one) => hiddenAt(one, side).length > 0);
+  const hasHidden = (side: 0 | 1) => strata.some((one) => hiddenAt(one, side).length > 0);
   const endAt = (side: 0 | 1) => quantile(ascending(bayesianDraws(strata, side)), [0.025, 0.975][side]!);
-  return [isOpen(0) ? Math.min(low, endAt(0)) : low, isOpen(1) ? Math.max(high, endAt(1)) : high];
+  return [hasHidden(0) ? Math.min(low, endAt(0)) : low, hasHidden(1) ? Math.max(high, endAt(1)) : high];
 }
 
 /** The hidden value, if any, that would lower the sum most (0) or raise it most (1). */
@@ -123,12 +123,12 @@ const hiddenAt = ({ hidden = nothingHidden, weight = 1 }: Stratum, side: 0 | 1):
 /** Returns draws of the sum from the Bayesian bootstrap. */
 function bayesianDraws(strata: readonly Stratum[], side: 0 | 1): number[] {
   const totals = new Array<number>(resampleCount).fill(0);
-  for (const [index, one] of strata.entries()) {
-    const all = [...one.values, ...hiddenAt(one, side)];
-    const shares = dirichletWeights(index, all.length);
+  for (const [index, stratum] of strata.entries()) {
+    const values = [...stratum.values, ...hiddenAt(stratum, side)];
+    const shares = dirichletWeights(index, values.length);
     for (let resample = 0; resample < resampleCount; resample++)
-      for (const [i, value] of all.entries())
-        totals[resample]! += (one.weight ?? 1) * shares[resample * all.length + i]! * value;
+      for (const [i, value] of values.entries())
+        totals[resample]! += (stratum.weight ?? 1) * shares[resample * values.length + i]! * value;
   }
   return totals;
 }
@@ -142,9 +142,9 @@ function dirichletWeights(index: number, count: number): Float64Array {
   const random = createGenerator(index);
   const shares = Float64Array.from({ length: resampleCount * count }, () => -Math.log(1 - random.random()));
   for (let from = 0; from < shares.length; from += count) {
-    const own = shares.subarray(from, from + count);
-    const total = own.reduce((all, share) => all + share, 0);
-    for (let i = 0; i < count; i++) own[i]! /= total;
+    const resample = shares.subarray(from, from + count);
+    const total = resample.reduce((all, share) => all + share, 0);
+    for (let i = 0; i < count; i++) resample[i]! /= total;
   }
   sharesBySize.set(`${index} ${count}`, shares);
   return shares;
@@ -171,9 +171,9 @@ function halfWidth(strata: readonly Stratum[], by: 'bootstrap' | 'student'): num
 
 /** The 0.95 quantile of |t| over resamples; not finite for too few values or too many nearly constant resamples. */
 function studentizedQuantile(values: readonly number[]): number {
-  if (values.length < fewestToStudentize) return Number.NaN;
+  if (values.length < minToStudentize) return Number.NaN;
   const center = mean(values);
-  const minError = leastSpread * standardError(values);
+  const minError = minSpread * standardError(values);
   const deviations = resampleAll(values, (picked) => {
     const resampleMean = mean(picked);
     const error = standardError(picked, resampleMean);
@@ -194,7 +194,7 @@ export function percentileInterval95(
   statistic: keyof typeof statistics,
 ): Interval | null {
   const count = values.length;
-  if (count < fewestForInterval) return null;
+  if (count < minForInterval) return null;
   return memoize(`${statistic};${values.join()}`, () => {
     const tail = normalTail(Math.sqrt(count / (count - 1)) * studentQuantile975(count - 1));
     const sorted = ascending(resampleAll(values, statistics[statistic]));
@@ -230,12 +230,12 @@ function resampleAll(values: readonly number[], statistic: Statistic): number[] 
 const indicesBySize = new Map<number, Uint32Array>();
 
 function drawIndices(count: number): Uint32Array {
-  const known = indicesBySize.get(count);
-  if (known !== undefined) return known;
+  const cachedIndices = indicesBySize.get(count);
+  if (cachedIndices !== undefined) return cachedIndices;
   const random = createGenerator(0);
-  const made = Uint32Array.from({ length: resampleCount * count }, () => random.integers(0, count));
-  indicesBySize.set(count, made);
-  return made;
+  const indices = Uint32Array.from({ length: resampleCount * count }, () => random.integers(0, count));
+  indicesBySize.set(count, indices);
+  return indices;
 }
 
 const standardError = (values: readonly number[], center?: number) =>

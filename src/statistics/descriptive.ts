@@ -22,7 +22,7 @@ export function largest(values: Iterable<number>): number {
 }
 
 /** Index of the largest value; the first one if there are ties. */
-export function firstLargest(values: readonly number[]): number {
+export function argmax(values: readonly number[]): number {
   let best = 0;
   for (let i = 1; i < values.length; i++) if (values[i]! > values[best]!) best = i;
   return best;

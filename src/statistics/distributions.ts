@@ -4,16 +4,16 @@ import { createRequire } from 'node:module';
 const require = createRequire(import.meta.url);
 
 /** Caches quantiles by degrees of freedom, because computing one is slow and few degrees occur. */
-const quantiles = new Map<number, number>();
+const cachedQuantiles = new Map<number, number>();
 
 /** The 0.975 quantile of Student's t distribution, for any positive degrees of freedom. */
 export function studentQuantile975(degrees: number): number {
-  const known = quantiles.get(degrees);
-  if (known !== undefined) return known;
+  const cached = cachedQuantiles.get(degrees);
+  if (cached !== undefined) return cached;
   const quantile =
     require('@stdlib/stats-base-dists-t-quantile') as typeof import('@stdlib/stats-base-dists-t-quantile');
   const value = quantile(0.975, degrees);
-  quantiles.set(degrees, value);
+  cachedQuantiles.set(degrees, value);
   return value;
 }
 

@@ -35,9 +35,9 @@ export interface PairedDifference {
   readonly p: number | null;
 }
 
-/** Summarises values; undefined if there are none. @param within range of possible values; clips the mean's interval */
-export function summarize(values: readonly number[], within: Interval = realLine): SampleSummary | undefined {
-  const meanSummary = summarizeMean(values, within);
+/** Summarises values; undefined if there are none. @param range range of possible values; clips the mean's interval */
+export function summarize(values: readonly number[], range: Interval = realLine): SampleSummary | undefined {
+  const meanSummary = summarizeMean(values, range);
   if (meanSummary === undefined) return undefined;
   // This interval needs no clipping: percentiles of resamples stay within the range of the values.
   return { ...meanSummary, iqm: interquartileMean(values), iqmInterval: percentileInterval95(values, 'iqm') };
@@ -46,10 +46,10 @@ export function summarize(values: readonly number[], within: Interval = realLine
 /** Like `summarize`, without the interquartile mean, whose interval takes most of the time. */
 export function summarizeMean(
   values: readonly number[],
-  within: Interval = realLine,
+  range: Interval = realLine,
 ): Pick<SampleSummary, 'count' | 'mean' | 'meanInterval'> | undefined {
   if (values.length === 0) return undefined;
-  return { count: values.length, mean: mean(values), meanInterval: meanInterval95(values, within) };
+  return { count: values.length, mean: mean(values), meanInterval: meanInterval95(values, range) };
 }
 
 /** A difference of at most this share of the largest absolute value counts as a tie, because of rounding errors. */
@@ -58,13 +58,13 @@ const roundingShare = 1e-10;
 /**
  * Compares `a` with `b`, where a[i] and b[i] form a pair; undefined if there are no pairs.
  * @param a values, with null for a missing value; pairs with a missing value are skipped
- * @param within range of possible values; clips the interval of the mean difference
+ * @param range range of possible values; clips the interval of the mean difference
  * @throws RangeError if `a` and `b` differ in length
  */
 export function comparePairs(
   a: readonly (number | null)[],
   b: readonly (number | null)[],
-  within: Interval = realLine,
+  range: Interval = realLine,
 ): PairedDifference | undefined {
   const valuePairs = pairsOf(a, b);
   const pairCount = valuePairs.length;
@@ -72,12 +72,12 @@ export function comparePairs(
   const differences = valuePairs.map(([value, other]) => value - other);
   const difference = mean(differences);
   const [first, second] = [valuePairs.map(([value]) => value), valuePairs.map(([, other]) => other)];
-  const hidden = hiddenPairRange(first, second, within);
+  const hidden = hiddenPairRange(first, second, range);
   const wins = sum(differences.map((difference) => (Math.sign(difference) + 1) / 2));
   return {
     pairs: pairCount,
     difference,
-    interval: clip(interval95([{ values: differences, hidden }]), differenceRange(within), difference),
+    interval: clip(interval95([{ values: differences, hidden }]), differenceRange(range), difference),
     winRate: wins / pairCount,
     winInterval: proportionInterval95(wins, pairCount),
     p: pairCount < minForVerdict ? null : signFlipTest(differences),
@@ -89,10 +89,10 @@ type Pairs = readonly (readonly [number, number])[];
 /** Pairs without missing values. Values that differ only by rounding errors become equal. */
 function pairsOf(a: readonly (number | null)[], b: readonly (number | null)[]): Pairs {
   if (a.length !== b.length) throw new RangeError(`can't pair ${a.length} values with ${b.length}`);
-  const both = a.flatMap((value, i): Pairs => {
+  const pairs = a.flatMap((value, i): Pairs => {
     const other = b[i]!;
     return value === null || other === null ? [] : [[value, other]];
   });
-  const tolerance = roundingShare * largest([0, ...both.flat().map(Math.abs)]);
-  return both.map(([value, other]) => [Math.abs(value - other) <= tolerance ? other : value, other]);
+  const tolerance = roundingShare * largest([0, ...pairs.flat().map(Math.abs)]);
+  return pairs.map(([value, other]) => [Math.abs(value - other) <= tolerance ? other : value, other]);
 }

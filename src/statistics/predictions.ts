@@ -17,7 +17,7 @@ export function predictionFigures(
 ): PredictionFigures | undefined {
   if (pairs.length === 0) return undefined;
   const [x, y] = [mean(pairs.map(([a]) => a)), mean(pairs.map(([, b]) => b))];
-  const moment = (of: (a: number, b: number) => number) => sum(pairs.map(([a, b]) => of(a - x, b - y)));
+  const moment = (term: (a: number, b: number) => number) => sum(pairs.map(([a, b]) => term(a - x, b - y)));
   const spread = Math.sqrt(moment((a) => a * a) * moment((_, b) => b * b));
   return {
     count: pairs.length,

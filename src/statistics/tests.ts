@@ -56,15 +56,15 @@ export function unpairedTest(a: readonly number[], b: readonly number[], range =
 /**
  * p-value of the hypothesis that two samples come from the same distribution, from the difference of their means over
  * random permutations: twice that of the nearer tail. Ends early if p is large (Besag & Clifford 1991).
- * @param most maximum number of permutations; p is at least 2 / (most + 1)
- * @param enough ends after this many permutations at least as extreme as the samples
+ * @param maxPermutations maximum number of permutations; p is at least 2 / (most + 1)
+ * @param maxExtreme ends after this many permutations at least as extreme as the samples
  */
 export function permutationTest(
   a: readonly number[],
   b: readonly number[],
   random: RandomGenerator,
-  most: number,
-  enough = 20,
+  maxPermutations: number,
+  maxExtreme = 20,
 ): number {
   const pooled = [...a, ...b];
   const total = sum(pooled);
@@ -73,15 +73,15 @@ export function permutationTest(
   // Sums of the same values in another order may differ by rounding.
   const observed = differenceOf(sum(a)) - 1e-12 * largest(pooled.map(Math.abs));
   let extremeCount = 0;
-  for (let drawn = 1; drawn <= most; drawn++) {
+  for (let drawn = 1; drawn <= maxPermutations; drawn++) {
     for (let i = 0; i < a.length; i++) {
       const j = random.integers(i, pooled.length);
       [pooled[i], pooled[j]] = [pooled[j]!, pooled[i]!];
     }
     if (differenceOf(sum(pooled.slice(0, a.length))) >= observed) extremeCount++;
-    if (extremeCount === enough) return Math.min(1, (2 * extremeCount) / drawn);
+    if (extremeCount === maxExtreme) return Math.min(1, (2 * extremeCount) / drawn);
   }
-  return Math.min(1, (2 * (extremeCount + 1)) / (most + 1));
+  return Math.min(1, (2 * (extremeCount + 1)) / (maxPermutations + 1));
 }
 
 /** Holm's step-down adjusted p-values (1979), in the order of `ps`. */
@@ -110,7 +110,7 @@ interface TestResult {
   readonly p: number | null;
 }
 
-export interface JudgedResult {
+export interface Judgment {
   /** `p` after Holm's correction for all differences that have a p-value. */
   readonly adjusted: number | null;
   readonly verdict: Verdict;
@@ -119,15 +119,15 @@ export interface JudgedResult {
 /**
  * Judges differences: `higher` or `lower` if the 95% interval excludes 0 and p < 0.05 after Holm's correction;
  * otherwise `no-evidence`, or `too-few` if a difference has no p-value or interval. See docs/explanation/verdicts.md.
- * @param together all differences that share Holm's correction
+ * @param differences all differences that share Holm's correction
  */
-export function withVerdicts<T extends TestResult>(together: readonly T[]): readonly (T & JudgedResult)[] {
-  const ps = together.flatMap(({ p }) => p ?? []);
+export function withVerdicts<T extends TestResult>(differences: readonly T[]): readonly (T & Judgment)[] {
+  const ps = differences.flatMap(({ p }) => p ?? []);
   const adjusted = holmAdjusted(ps);
   let next = 0;
-  return together.map((difference) => {
-    const own = difference.p === null ? null : adjusted[next++]!;
-    return { ...difference, adjusted: own, verdict: verdict(difference.interval, own) };
+  return differences.map((difference) => {
+    const adjustedP = difference.p === null ? null : adjusted[next++]!;
+    return { ...difference, adjusted: adjustedP, verdict: verdictFor(difference.interval, adjustedP) };
   });
 }
 
@@ -138,7 +138,7 @@ export function judgeAll<T extends TestResult>(results: readonly (readonly T[])[
   return results.map((own) => own.map((difference) => judged.get(difference)!));
 }
 
-function verdict(interval: Interval | null, adjusted: number | null): Verdict {
+function verdictFor(interval: Interval | null, adjusted: number | null): Verdict {
   if (interval === null || adjusted === null) return 'too-few';
   if (adjusted >= significanceLevel) return 'no-evidence';
   if (interval[0] > 0) return 'higher';

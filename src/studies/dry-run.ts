@@ -54,15 +54,15 @@ async function evaluateRandom(
   const perIteration = config.candidates;
   const random = warmupGenerator(seed);
   const seeds = evaluationSeeds(seed, evaluation.episodes);
-  const setting = { environment, family, maxSteps: evaluation.maxSteps, record: 'first', workers } as const;
+  const setup = { environment, family, maxSteps: evaluation.maxSteps, record: 'first', workers } as const;
   const measurements: Awaited<ReturnType<typeof evaluatePolicy>>[] = [];
   for (let i = 0; i < count; i++) {
-    const after = i - warmup.policies;
-    const iteration = after < 0 ? 0 : 1 + Math.floor(after / perIteration);
-    const candidate = after < 0 ? i : after % perIteration;
-    const source = after < 0 ? 'warm-up' : 'proposal';
-    const place = { iteration, group: iteration, candidate, source } as const;
-    measurements.push(await evaluatePolicy(setting, family.initial(random), seeds, place, abort));
+    const proposalIndex = i - warmup.policies;
+    const iteration = proposalIndex < 0 ? 0 : 1 + Math.floor(proposalIndex / perIteration);
+    const candidate = proposalIndex < 0 ? i : proposalIndex % perIteration;
+    const source = proposalIndex < 0 ? 'warm-up' : 'proposal';
+    const origin = { iteration, group: iteration, candidate, source } as const;
+    measurements.push(await evaluatePolicy(setup, family.initial(random), seeds, origin, abort));
   }
   return {
     ...emptyRun,

@@ -44,18 +44,18 @@ export interface RunOutcome extends RunResult {
 type CallerContext = Pick<CommandContext, 'cwd' | 'env' | 'note' | 'now' | 'milliseconds'>;
 
 export async function runLibrary(
-  given: RunConfig | string,
+  configOrFile: RunConfig | string,
   options: RunOptions,
   context: CallerContext,
 ): Promise<RunOutcome> {
   const parts = ownParts(options);
-  const config = configOf(given, parts, context.cwd);
+  const config = configOf(configOrFile, parts, context.cwd);
   const { directory: runDir, runsDir = 'buffers' } = options;
-  const file = typeof given === 'string' ? given : 'run';
+  const file = typeof configOrFile === 'string' ? configOrFile : 'run';
   const chosenDir = runDir === undefined ? undefined : resolve(context.cwd, runDir);
-  const isThere = chosenDir !== undefined && existsSync(join(chosenDir, runFiles.manifest));
+  const runExists = chosenDir !== undefined && existsSync(join(chosenDir, runFiles.manifest));
   const signal = options.signal ?? new AbortController().signal;
-  const run = isThere
+  const run = runExists
     ? await reopenRun(chosenDir, config, context, { own: parts })
     : await beginRun(
         await assemble(config, context.env, undefined, { ...parts, ask: signal }),
@@ -86,14 +86,14 @@ function ownParts({ environment, model }: RunOptions): OwnParts {
 }
 
 /** Loads the config, adds the names of the objects passed in, and makes paths absolute. */
-function configOf(given: RunConfig | string, { environment, model }: OwnParts, cwd: string): Config {
+function configOf(configOrFile: RunConfig | string, { environment, model }: OwnParts, cwd: string): Config {
   const names = {
     ...(environment && { environment: environment.id }),
     ...(model && { model: { provider: 'custom', id: model.id } }),
   };
-  if (typeof given !== 'string') {
-    return parseConfig({ ...given, ...names }, cwd);
+  if (typeof configOrFile !== 'string') {
+    return parseConfig({ ...configOrFile, ...names }, cwd);
   }
   const overrides = Object.entries(names).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
-  return loadConfig({ file: given, overrides, cwd }).config;
+  return loadConfig({ file: configOrFile, overrides, cwd }).config;
 }

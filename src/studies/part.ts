@@ -9,8 +9,8 @@ export interface PlanPart {
 }
 
 /** Filters the runs of a part by their index. */
-export const isInPart = (part: PlanPart | undefined) => (_: unknown, number: number) =>
-  part === undefined || number % part.of === part.index;
+export const isInPart = (part: PlanPart | undefined) => (_: unknown, runIndex: number) =>
+  part === undefined || runIndex % part.of === part.index;
 
 /** Parses a part such as `0/4`. @throws UserError if it is malformed or out of range */
 export function parsePart(text: string | undefined): PlanPart | undefined {

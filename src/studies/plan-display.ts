@@ -19,7 +19,7 @@ export function createPlanDisplay(
   /** Completed and planned iterations of each run in progress. */
   const runProgress = new Map<PlanEntry, { of: number; done: number }>();
   const notedKeys = new Set<string>();
-  let doneRuns = 0;
+  let doneCount = 0;
   progress.begin({
     label: 'runs',
     total: entries.length,
@@ -29,7 +29,7 @@ export function createPlanDisplay(
 
   /** Counts unfinished runs as fractions (confirmation is one more iteration), to keep the time estimate steady. */
   const update = (figures: readonly string[]) => {
-    let value = doneRuns;
+    let value = doneCount;
     for (const { done, of } of runProgress.values()) value += done / (of + 1);
     progress.update(value, figures);
   };
@@ -43,7 +43,7 @@ export function createPlanDisplay(
     progress.emit({ kind: 'run', arm, seed: config.seed, ...result });
     const { confirmed, iterations } = result;
     const score = confirmed === null ? 'not confirmed' : `confirmed ${formatReturn(confirmed.mean)}`;
-    progress.say(`run ${doneRuns}/${entries.length}  ${path}  ${plural(iterations, 'iteration')}, ${score}`);
+    progress.say(`run ${doneCount}/${entries.length}  ${path}  ${plural(iterations, 'iteration')}, ${score}`);
   };
 
   return {
@@ -73,11 +73,11 @@ export function createPlanDisplay(
     },
     end(entry: PlanEntry, { kind, message }: RunEnd) {
       runProgress.delete(entry);
-      doneRuns++;
+      doneCount++;
       if (kind === 'failed') note(`${entry.path}: ${message}; no more runs of ${entry.arm}`);
       else showRun(entry);
       // The output of the last run already shows that all runs have ended.
-      if (doneRuns < entries.length) update([entry.path]);
+      if (doneCount < entries.length) update([entry.path]);
     },
   };
 }

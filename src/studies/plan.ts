@@ -170,9 +170,9 @@ export const hashOf = (value: unknown): string =>
 export const checkConfig = (
   config: Config,
   env: Readonly<Record<string, string | undefined>>,
-  what: string,
+  name: string,
 ): Promise<void> =>
   mapThrownProblems(
     async () => closeEnvironment(await assemble(config, env)),
-    (problem) => ({ ...problem, message: `${problem.message} (${what})` }),
+    (problem) => ({ ...problem, message: `${problem.message} (${name})` }),
   );

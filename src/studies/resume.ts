@@ -22,10 +22,10 @@ import { resumeRunDirectory } from '../runs/writer.js';
 import { writeReport } from '../web/report/write-report.js';
 import {
   type ConfigArguments,
-  finishRun,
-  openModel,
+  openModels,
   printResult,
   type ReadyRun,
+  runAndPrint,
   type StartContext,
 } from './run.js';
 import { requireOwnLimits, type SharedLimits } from './shared-limits.js';
@@ -44,7 +44,7 @@ export async function resumeRun(
     asWritten: true,
   });
   const reopened = await reopenRun(path, config, context);
-  if (typeof reopened !== 'string') return finishRun(reopened, args, context);
+  if (typeof reopened !== 'string') return runAndPrint(reopened, args, context);
   if (await finishKilledRun(path, context.now, writeReport)) {
     const { family } = await readShownSetup(path);
     return exitCodeOf(printResult(path, family.parameters, args.json, context).status);
@@ -65,21 +65,21 @@ export async function resumeRun(
  */
 export async function reopenRun(
   path: string,
-  wanted: Config,
+  newConfig: Config,
   context: StartContext & Pick<CommandContext, 'env'>,
   { own, shared }: { readonly own?: OwnParts; readonly shared?: SharedLimits | undefined } = {},
 ): Promise<ReadyRun | string> {
   const file = join(path, runFiles.config);
   const originalConfig = loadConfig({ file: requireConfig(file), asWritten: true }).config;
-  const config = withDefaultsOf(originalConfig, wanted);
+  const config = withDefaultsOf(originalConfig, newConfig);
   rejectDifferences(originalConfig, config);
   if (shared === undefined) requireOwnLimits(path);
   const manifest = readManifest(path);
-  const left = continuationHint(manifest, originalConfig, config, path, shared?.limits);
-  if (left !== undefined) return left;
+  const hint = continuationHint(manifest, originalConfig, config, path, shared?.limits);
+  if (hint !== undefined) return hint;
   const assembly = await assemble(config, context.env, readImportedPolicies(path), own);
   requireSameSetup(assembly, manifest, file);
-  await openModel(assembly, context);
+  await openModels(assembly, context);
   const directory = resumeRunDirectory(path, context.now);
   replaceFile(file, resolvedYaml(assembly.config));
   return { assembly, directory };

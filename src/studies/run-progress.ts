@@ -56,25 +56,25 @@ interface AlertDisplay extends Pick<Progress, 'pause'> {
 }
 
 /** Shows warnings, faults and pauses of a run. */
-export function showTrouble(shown: AlertDisplay, event: RunEvent): void {
+export function showTrouble(display: AlertDisplay, event: RunEvent): void {
   switch (event.kind) {
     case 'warning':
-      shown.alert(warningText(event.message), event.message.replaceAll(/\d+/g, '#'));
+      display.alert(warningText(event.message), event.message.replaceAll(/\d+/g, '#'));
       break;
     case 'fault':
-      shown.alert(warningText(`${event.message} (fault ${event.fault})`), event.fault);
+      display.alert(warningText(`${event.message} (fault ${event.fault})`), event.fault);
       break;
     case 'waiting':
-      shown.alert(waitingText(event));
+      display.alert(waitingText(event));
       break;
     case 'rate-limited':
-      shown.pause(
+      display.pause(
         `waiting for the rate limit: ${formatDuration(1000 * event.seconds)}`,
         1000 * event.seconds,
       );
       break;
     case 'reading':
-      shown.pause(readingText(event), 0);
+      display.pause(readingText(event), 0);
       break;
     default:
   }
@@ -83,7 +83,7 @@ export function showTrouble(shown: AlertDisplay, event: RunEvent): void {
 const callsPerUpdate = 20;
 
 function gameDisplay(progress: Progress): (event: RunEvent) => void {
-  let [done, calls] = [0, 0];
+  let [done, callCount] = [0, 0];
   /** Results of the games that this process has played. */
   const results: number[] = [];
   return (event) => {
@@ -94,8 +94,8 @@ function gameDisplay(progress: Progress): (event: RunEvent) => void {
         progress.begin({ label: 'game', total: event.iterations, value: done });
         break;
       case 'call-finished':
-        calls++;
-        if (calls % callsPerUpdate === 0) progress.update(done, [`${formatCompact(calls)} calls`]);
+        callCount++;
+        if (callCount % callsPerUpdate === 0) progress.update(done, [`${formatCompact(callCount)} calls`]);
         break;
       case 'game-finished': {
         const { length, return: total, score } = event.game;
@@ -116,7 +116,7 @@ interface BestSoFar {
 }
 
 function runDisplay(progress: Progress): (event: RunEvent) => void {
-  let [total, completed, confirmations] = [0, 0, 0];
+  let [total, completed, confirmedCount] = [0, 0, 0];
   let isWarmingUp = false;
   /** True while a local model reads its first prompt: it takes longer than later ones, which are mostly cached. */
   let isReadingFirst: boolean | undefined;
@@ -127,7 +127,7 @@ function runDisplay(progress: Progress): (event: RunEvent) => void {
 
   const beginIterations = () =>
     progress.begin({ label: 'iteration', total, value: completed, lineSeconds: 0 });
-  const count = ({ score, iteration }: BestSoFar) => {
+  const updateBest = ({ score, iteration }: BestSoFar) => {
     if (best === undefined || score > best.score) best = { score, iteration };
   };
   /** On a terminal, the progress line is overwritten, so improvements are also printed permanently. */
@@ -165,18 +165,18 @@ function runDisplay(progress: Progress): (event: RunEvent) => void {
         break;
       }
       case 'warmup-evaluated': {
-        const { entry, of } = event;
-        if (!isWarmingUp) progress.begin({ label: 'warm-up', total: of, value: entry.candidate });
+        const { entry, of: total } = event;
+        if (!isWarmingUp) progress.begin({ label: 'warm-up', total, value: entry.candidate });
         isWarmingUp = true;
-        count(entry);
+        updateBest(entry);
         progress.update(entry.candidate + 1, figures(entry.score));
-        if (entry.candidate + 1 < of) break;
+        if (entry.candidate + 1 < total) break;
         printBest();
         beginIterations();
         break;
       }
       case 'candidate-evaluated':
-        count(event.entry);
+        updateBest(event.entry);
         break;
       case 'proposal-rejected':
       case 'revised':
@@ -200,18 +200,18 @@ function runDisplay(progress: Progress): (event: RunEvent) => void {
         break;
       case 'confirmation-started': {
         const { budget, candidates, episodesEach } = event;
-        const on = `on ${plural(episodesEach, 'fresh episode')}`;
+        const episodesText = `on ${plural(episodesEach, 'fresh episode')}`;
         progress.say(
           candidates === 1
-            ? `confirming the best policy ${on}`
-            : `comparing the ${candidates} policies that may be the best, in at most ${plural(budget, 'fresh episode')}, then confirming the chosen one ${on}`,
+            ? `confirming the best policy ${episodesText}`
+            : `comparing the ${candidates} policies that may be the best, in at most ${plural(budget, 'fresh episode')}, then confirming the chosen one ${episodesText}`,
         );
         progress.begin({ label: 'confirmation', total: event.of, lineSeconds: 0 });
         break;
       }
       case 'confirmed': {
         const { ci95, mean, stage } = event.confirmation;
-        progress.update(++confirmations, [
+        progress.update(++confirmedCount, [
           `${stage === 'final' ? 'confirmed' : 'mean'} ${formatReturn(mean)}`,
           `95 % interval ${formatInterval(ci95)}`,
           positionText(event.confirmation),
@@ -231,9 +231,9 @@ type EventOf<Kind extends RunEvent['kind']> = Extract<RunEvent, { readonly kind:
 
 /** Describes what the run waits for after the first stop request. */
 function waitingText({ seconds }: EventOf<'waiting'>): string {
-  const most =
+  const limitText =
     seconds === undefined ? 'without a time limit' : `for at most ${formatDuration(1000 * seconds)}`;
-  return `waiting for the model's reply, ${most} (press Ctrl-C again to stop now; resuming repeats the request)`;
+  return `waiting for the model's reply, ${limitText} (press Ctrl-C again to stop now; resuming repeats the request)`;
 }
 
 const readingText = ({ read, of }: EventOf<'reading'>): string =>

@@ -50,8 +50,8 @@ export async function runConfig(
   });
   for (const note of loaded.notes) context.note(note);
   return withLocations(loaded, async () => {
-    const own = args.dryRun ? {} : { ask: context.stop.finish };
-    const assembly = await assemble(loaded.config, context.env, undefined, own);
+    const parts = args.dryRun ? {} : { ask: context.stop.finish };
+    const assembly = await assemble(loaded.config, context.env, undefined, parts);
     await reportFindings(assembly, !args.dryRun, context);
     if (args.dryRun) {
       try {
@@ -63,7 +63,7 @@ export async function runConfig(
     const choosePath = () => newRunPath(args, args.config, context, assembly.config.name);
     // Notes from importing the config, to be stored in the run.
     const notes = loaded.imported === undefined ? [] : loaded.notes;
-    return finishRun(await beginRun(assembly, choosePath, context, notes), args, context);
+    return runAndPrint(await beginRun(assembly, choosePath, context, notes), args, context);
   });
 }
 
@@ -145,18 +145,18 @@ export async function runInDirectory(
 
 /**
  * Runs an experiment in its directory until it ends, and writes its report.
- * @param shared the limits that it shares with the other runs of its sweep
+ * @param sharedLimits the limits that it shares with the other runs of its sweep
  */
 export async function executeRun(
   { assembly, directory }: ReadyRun,
   display: EventDisplay,
   context: RunContext,
-  shared?: SharedLimits,
+  sharedLimits?: SharedLimits,
 ): Promise<void> {
   await runInDirectory(directory, display, context, {
     keep: (event, activeMs) => updateManifest(directory, event, activeMs),
     async work({ stop, ...session }) {
-      const sharedBudget = shared?.budgetFor(directory);
+      const sharedBudget = sharedLimits?.budgetFor(directory);
       const limitedAssembly = sharedBudget === undefined ? assembly : { ...assembly, sharedBudget };
       const experiment = experimentIn(limitedAssembly, directory, session);
       refreshManifest(directory, experiment);
@@ -198,16 +198,16 @@ export async function beginRun(
   context: StartContext,
   notes?: readonly string[],
 ): Promise<ReadyRun> {
-  await openModel(assembly, context);
+  await openModels(assembly, context);
   return { assembly, directory: startRun(assembly, choosePath(), context, notes) };
 }
 
 /** @throws UserError if a model can't be opened (WorkError if nothing answers), before anything is written */
-export async function openModel(assembly: Assembly, { note, stop }: StartContext): Promise<void> {
+export async function openModels(assembly: Assembly, { note, stop }: StartContext): Promise<void> {
   try {
     await reserveContext(assembly, stop?.finish, ({ kind, message }) => {
-      const isHere = /\/\/(127\.|\[::1\]|localhost)/.test(message);
-      const advice = isHere ? 'start the server' : 'check the address and your network';
+      const isLocal = /\/\/(127\.|\[::1\]|localhost)/.test(message);
+      const advice = isLocal ? 'start the server' : 'check the address and your network';
       if (kind === 'network') throw new WorkError({ message, hint: `${advice}, then repeat the command` });
       note(warningText(`${message}; the run fails if the model still doesn't answer after the warm-up`));
     });
@@ -238,7 +238,7 @@ export function startRun(
 }
 
 /** Executes an opened run and prints the result. Returns the exit code. */
-export async function finishRun(
+export async function runAndPrint(
   { assembly, directory }: ReadyRun,
   { json, quiet }: Pick<ScheduleArguments, 'json' | 'quiet'>,
   context: CommandContext,
@@ -247,8 +247,8 @@ export async function finishRun(
     await executeRun({ assembly, directory }, createDisplay({ json, quiet }, context), context);
   } catch (error) {
     const { manifest, path } = directory;
-    const ended = { ...resultOf(summaryOf(path, manifest), context.cwd), status: 'failed' };
-    if (json) context.print(JSON.stringify({ ...ended, error: messageOf(error) }));
+    const failedResult = { ...resultOf(summaryOf(path, manifest), context.cwd), status: 'failed' };
+    if (json) context.print(JSON.stringify({ ...failedResult, error: messageOf(error) }));
     throw error;
   }
   return exitCodeOf(printResult(directory.path, assembly.family.parameters, json, context).status);

@@ -73,18 +73,18 @@ interface PlanReporter<Result> {
  */
 export async function runPlan<Result>(
   plan: Plan,
-  given: PlanStore,
+  givenStore: PlanStore,
   args: ScheduleArguments,
   context: CommandContext,
   { page, print, write }: PlanReporter<Result>,
 ): Promise<number> {
   const { cluster, json, open, part } = args;
   const { entries, kind } = plan;
-  const place: PlanStore = {
-    ...given,
-    record: (written) => ({ ...given.record(written), runs: entries.length }),
+  const store: PlanStore = {
+    ...givenStore,
+    record: (written) => ({ ...givenStore.record(written), runs: entries.length }),
   };
-  const { directory } = place;
+  const { directory } = store;
   /** Reports only the progress, because a later command will print the results. */
   const report = ({ complete, played, status }: PlanOutcome): number => {
     const out = shownPath(directory, context.cwd);
@@ -92,7 +92,7 @@ export async function runPlan<Result>(
     return exitCodeOf(status);
   };
   if (part !== undefined) {
-    openPart(place);
+    openPart(store);
     const own = entries.filter(isInPart(part));
     // Only one process at a time runs a part, so locks from other machines are stale.
     for (const { path } of own) removeForeignLock(join(directory, path, runFiles.lock));
@@ -100,13 +100,13 @@ export async function runPlan<Result>(
   }
   if (cluster !== undefined) {
     // Create the directory but unlock it at once, because the processes that run its parts may start immediately.
-    openPlan(kind, place, commandOf(context))();
+    openPlan(kind, store, commandOf(context))();
     if (await runOnCluster(cluster, plan, directory, context)) {
       write([]);
       return report({ ...recordedOutcome(plan, directory), status: 'elsewhere' });
     }
   }
-  const release = openPlan(kind, place, commandOf(context));
+  const release = openPlan(kind, store, commandOf(context));
   let result: Result;
   let outcome: PlanOutcome;
   try {
@@ -167,21 +167,21 @@ async function runEntries(
   const outcome = () => outcomeOf(entries, ends);
   if (!json && !quiet) {
     const doneBefore = entries.filter(({ path }) => isComplete(join(directory, path))).length;
-    const place = shownPath(directory, outerContext.cwd);
+    const shownDirectory = shownPath(directory, outerContext.cwd);
     outerContext.note(
-      `${plural(entries.length, 'run')} (${shape}) in ${place}${doneBefore > 0 ? `; ${doneBefore} already complete` : ''}${maxRuns > 1 ? `; ${maxRuns} at once` : ''}`,
+      `${plural(entries.length, 'run')} (${shape}) in ${shownDirectory}${doneBefore > 0 ? `; ${doneBefore} already complete` : ''}${maxRuns > 1 ? `; ${maxRuns} at once` : ''}`,
     );
   }
   const stopRequests = watchStopRequests(directory, outerContext.stop, part !== undefined);
   const { abort, finish } = stopRequests.stop;
   /** Stops all runs after an unexpected error. */
-  const crash = new AbortController();
+  const crashController = new AbortController();
   const context: CommandContext = {
     ...outerContext,
     note: (text) => display.note(text),
     stop: {
-      finish: AbortSignal.any([finish, crash.signal]),
-      abort: AbortSignal.any([abort, crash.signal]),
+      finish: AbortSignal.any([finish, crashController.signal]),
+      abort: AbortSignal.any([abort, crashController.signal]),
     },
   };
 
@@ -200,7 +200,7 @@ async function runEntries(
   try {
     const queue = pLimit(maxRuns);
     const stopAll = (error: unknown) => {
-      crash.abort();
+      crashController.abort();
       throw error;
     };
     const ended = await Promise.allSettled(entries.map((entry) => queue(() => runOne(entry).catch(stopAll))));

@@ -38,9 +38,9 @@ const cliPath = fileURLToPath(new URL('../cli.js', import.meta.url));
 /** Returns the program and arguments of each task, derived from the submitting command. */
 function taskCommand({ words = [] }: Pick<CommandContext, 'words'>, directory: string): readonly string[] {
   // Options for display and submission aren't passed on.
-  const given = words.filter((word) => !/^--(slurm|quiet|json|open)(=|$)/.test(word));
-  const isNamed = given.some((word) => word === '--out' || word.startsWith('--out='));
-  return [process.execPath, cliPath, ...given, ...(isNamed ? [] : ['--out', directory])];
+  const passedWords = words.filter((word) => !/^--(slurm|quiet|json|open)(=|$)/.test(word));
+  const hasOut = passedWords.some((word) => word === '--out' || word.startsWith('--out='));
+  return [process.execPath, cliPath, ...passedWords, ...(hasOut ? [] : ['--out', directory])];
 }
 
 /** Example: `3 running, 5 pending`. */
@@ -51,15 +51,15 @@ const countsOf = (states: readonly string[]): string =>
 
 /** Returns the states of the tasks that are queued or running; empty if Slurm no longer lists the job. */
 async function statesOf(job: string): Promise<readonly string[]> {
-  const output = await querySlurm('squeue', ['--noheader', '--array', '--format=%F|%T', '--me']);
+  const output = await callSlurm('squeue', ['--noheader', '--array', '--format=%F|%T', '--me']);
   return output.split('\n').flatMap((line) => {
-    const [own, state = ''] = line.trim().split('|');
-    return own === job && !state.includes('COMPLETING') ? [state] : [];
+    const [jobId, state = ''] = line.trim().split('|');
+    return jobId === job && !state.includes('COMPLETING') ? [state] : [];
   });
 }
 
 /** @throws UserError if Slurm isn't available or refuses */
-async function querySlurm(program: string, args: readonly string[]): Promise<string> {
+async function callSlurm(program: string, args: readonly string[]): Promise<string> {
   try {
     return (await execFileAsync(program, [...args])).stdout;
   } catch (error) {
@@ -91,43 +91,43 @@ export async function runOnCluster(
 ): Promise<boolean> {
   const { cwd, note } = context;
   const { entries } = plan;
-  const runs = plural(entries.length, 'run');
-  const of = Math.min(slurm.tasks, entries.length);
-  const limits = divideLimits(plan.limits ?? {}, { of });
-  const isLeft = ({ path }: PlanEntry) => {
+  const runText = plural(entries.length, 'run');
+  const count = Math.min(slurm.tasks, entries.length);
+  const limits = divideLimits(plan.limits ?? {}, { of: count });
+  const isUnfinished = ({ path }: PlanEntry) => {
     const run = join(directory, path);
     return !isComplete(run) || isSweepLimitRaised(readManifest(run), limits);
   };
-  const runsLeft = entries.filter(isLeft).length;
-  const { job, tasks: tasksBefore } = (readOwnJson(recordFile(directory)) ?? { tasks: of }) as JobRecord;
+  const unfinishedCount = entries.filter(isUnfinished).length;
+  const { job, tasks: tasksBefore } = (readOwnJson(recordFile(directory)) ?? { tasks: count }) as JobRecord;
   if (job !== undefined) {
     const states = await statesOf(job);
     if (states.length === 0) writeRecord(directory, { tasks: tasksBefore });
-    else note(`job ${job}: ${entries.length - runsLeft} of ${runs} complete; ${countsOf(states)}`);
+    else note(`job ${job}: ${entries.length - unfinishedCount} of ${runText} complete; ${countsOf(states)}`);
     return states.length > 0;
   }
-  if (runsLeft === 0) return false;
-  if (tasksBefore !== of && hasLimits(plan))
+  if (unfinishedCount === 0) return false;
+  if (tasksBefore !== count && hasLimits(plan))
     throw new UserError({
       field: 'slurm.tasks',
       value: slurm.tasks,
       message: `can't change in a sweep with limits, which are already divided between ${plural(tasksBefore, 'task')}`,
     });
-  const tasks = Array.from({ length: of }, (_, index) => index).filter((index) =>
-    entries.filter(isInPart({ index, of })).some(isLeft),
+  const tasks = Array.from({ length: count }, (_, index) => index).filter((index) =>
+    entries.filter(isInPart({ index, of: count })).some(isUnfinished),
   );
   removeStopRequest(directory);
-  const log = join(directory, 'slurm');
-  makeDirectory(log);
-  const script = join(log, 'job.sh');
+  const logFolder = join(directory, 'slurm');
+  makeDirectory(logFolder);
+  const script = join(logFolder, 'job.sh');
   const command = taskCommand(context, directory);
-  const part = `--part "$SLURM_ARRAY_TASK_ID/${of}" --quiet --json`;
+  const partOption = `--part "$SLURM_ARRAY_TASK_ID/${count}" --quiet --json`;
   const name = plainName(`policyloop-${basename(directory)}`, 'policyloop');
-  replaceFile(script, jobScript({ command, part, cwd, log, name, tasks }, slurm));
-  const id = (await querySlurm('sbatch', ['--parsable', script])).split(';')[0]!.trim();
-  writeRecord(directory, { job: id, tasks: of });
+  replaceFile(script, jobScript({ command, part: partOption, cwd, log: logFolder, name, tasks }, slurm));
+  const id = (await callSlurm('sbatch', ['--parsable', script])).split(';')[0]!.trim();
+  writeRecord(directory, { job: id, tasks: count });
   note(
-    `job ${id}: ${runsLeft} of ${runs} submitted in ${plural(tasks.length, 'task')}; output in ${shownPath(log, cwd)}; the same command shows their progress and, at the end, the result`,
+    `job ${id}: ${unfinishedCount} of ${runText} submitted in ${plural(tasks.length, 'task')}; output in ${shownPath(logFolder, cwd)}; the same command shows their progress and, at the end, the result`,
   );
   return true;
 }
@@ -201,9 +201,9 @@ exit "$code"
 
 /** Formats numbers for `sbatch`, e.g. as `0-3,7`. */
 function arrayText(tasks: readonly number[]): string {
-  const first = tasks.filter((task) => !tasks.includes(task - 1));
-  const last = tasks.filter((task) => !tasks.includes(task + 1));
-  return first.map((from, i) => (from === last[i] ? String(from) : `${from}-${last[i]}`)).join(',');
+  const starts = tasks.filter((task) => !tasks.includes(task - 1));
+  const ends = tasks.filter((task) => !tasks.includes(task + 1));
+  return starts.map((from, i) => (from === ends[i] ? String(from) : `${from}-${ends[i]}`)).join(',');
 }
 
 /**

@@ -2,9 +2,9 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { plural } from '../base/text/numbers.js';
-import { isHolder } from '../runs/listing/item.js';
+import { holdsRuns } from '../runs/listing/item.js';
 import { changeLabels } from '../runs/listing/labels.js';
-import { isBelow } from '../runs/listing/scan.js';
+import { isInside } from '../runs/listing/scan.js';
 import { stoppedText, stopRun } from '../runs/listing/stop.js';
 import { HttpError, readJsonBody } from './http.js';
 import type { LiveItems } from './live.js';
@@ -13,11 +13,11 @@ import type { LiveItems } from './live.js';
 export type ViewAction = (request: IncomingMessage, live: LiveItems) => Promise<{ readonly text: string }>;
 
 /** Maximum size of a request's body in bytes: enough for the names of thousands of runs. */
-const maxBody = 2 ** 20;
+const maxBodyBytes = 2 ** 20;
 
 /** Creates an action that validates its request against a schema. */
 const createAction =
-  <T>(shape: z.ZodType<T>, perform: (asked: T, live: LiveItems) => Promise<string>): ViewAction =>
+  <T>(schema: z.ZodType<T>, perform: (body: T, live: LiveItems) => Promise<string>): ViewAction =>
   async (request, live) => {
     // Browsers send an Origin header, unlike most other programs. The token has already been checked.
     if (request.headers.origin === undefined)
@@ -25,7 +25,7 @@ const createAction =
         403,
         'only pages of this server can do this; use policyloop stop or policyloop tag',
       );
-    const { data, error } = shape.safeParse(await readJsonBody(request, maxBody));
+    const { data, error } = schema.safeParse(await readJsonBody(request, maxBodyBytes));
     if (error !== undefined) throw new HttpError(400, error.issues[0]!.message);
     return { text: await perform(data, live) };
   };
@@ -37,13 +37,13 @@ const tagsSchema = z.array(z.string()).max(100).default([]);
 export const tagItems = createAction(
   z.strictObject({ of: namesSchema, add: tagsSchema, remove: tagsSchema }),
   async ({ add, of, remove }, live) => {
-    const all = live.places();
+    const allItems = live.locatedItems();
     const places = of
-      .map((name) => live.place(name))
+      .map((name) => live.locate(name))
       .flatMap((place) =>
-        isHolder(place.item) ? all.filter(({ item }) => isBelow(item, place.item)) : [place],
+        holdsRuns(place.item) ? allItems.filter(({ item }) => isInside(item, place.item)) : [place],
       );
-    const paths = new Set(places.flatMap(({ item, path }) => (isHolder(item) ? [] : [path])));
+    const paths = new Set(places.flatMap(({ item, path }) => (holdsRuns(item) ? [] : [path])));
     for (const path of paths)
       await changeLabels(path, (labels) => ({
         ...labels,
@@ -56,8 +56,8 @@ export const tagItems = createAction(
 
 /** Requests a stop; the page later shows that the run has ended. @throws UserError if no process executes the run */
 export const stopItem = createAction(z.strictObject({ of: z.string() }), async ({ of }, live) => {
-  const { item, path } = live.place(of);
-  if (isHolder(item)) throw new HttpError(400, `${of} isn't a single run or training run`);
+  const { item, path } = live.locate(of);
+  if (holdsRuns(item)) throw new HttpError(400, `${of} isn't a single run or training run`);
   const unit = { run: 'iteration', play: 'game', training: item.unit }[item.kind as string];
   return stoppedText(await stopRun(path, false, 0), unit);
 });

@@ -15,7 +15,7 @@ function isSame(a: string, b: string): boolean {
 /** Returns the Authorization header that pages send. A cookie would also be sent to other ports of the host. */
 export const authorizationOf = (token: string): string => `Bearer ${token}`;
 
-const forwardingPage = (target: string) => `<!doctype html>
+const redirectPage = (target: string) => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>policyloop</title><meta http-equiv="refresh" content="0;url=${target}"></head>
 <body><p><a href="${target}">Open the view</a></p></body></html>
 `;
@@ -23,8 +23,8 @@ const forwardingPage = (target: string) => `<!doctype html>
 /** @throws HttpError 401 unless a header has the token or, except for POST, the address ends with it */
 export function requireToken({ headers, method, url = '' }: IncomingMessage, token: string): void {
   if (isSame(headers.authorization ?? '', authorizationOf(token))) return;
-  const [, given] = /[?&]token=([\w-]+)$/.exec(url) ?? [];
-  if (method !== 'POST' && given !== undefined && isSame(given, token)) return;
+  const [, givenToken] = /[?&]token=([\w-]+)$/.exec(url) ?? [];
+  if (method !== 'POST' && givenToken !== undefined && isSame(givenToken, token)) return;
   throw new HttpError(401, 'open the address that policyloop view printed; it ends with a token', {
     'www-authenticate': 'Bearer realm="policyloop view"',
   });
@@ -37,6 +37,6 @@ export function requireToken({ headers, method, url = '' }: IncomingMessage, tok
 export function writeAddressFile(url: string): { readonly path: string; readonly remove: () => void } {
   const folder = mkdtempSync(join(tmpdir(), 'policyloop-view-'));
   const path = join(folder, 'open.html');
-  writeFileSync(path, forwardingPage(url), { mode: 0o600 });
+  writeFileSync(path, redirectPage(url), { mode: 0o600 });
   return { path, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }

@@ -3,7 +3,7 @@ import { isMatch } from '../base/pattern.js';
 import { fieldOf, isSettingKey } from '../runs/listing/fields.js';
 import { parseFilter } from '../runs/listing/filter.js';
 import type { Item } from '../runs/listing/item.js';
-import { isBelow, type LocatedItem } from '../runs/listing/scan.js';
+import { isInside, type LocatedItem } from '../runs/listing/scan.js';
 import { summarizeMean } from '../statistics/paired.js';
 import { confirmedBySeed, meanBySeed } from '../studies/comparison/comparability.js';
 import { noRunsLeftError, selectUsable } from '../studies/comparison/compare.js';
@@ -24,11 +24,11 @@ function namedItems(places: readonly LocatedItem[], query: URLSearchParams): rea
   const names = query.getAll('of');
   if (names.length === 0) return places;
   const named = names.flatMap((name) => {
-    const found = places.filter(
-      ({ item }) => item.name === name || isBelow(item, { name }) || isMatch(name, item.name),
+    const matches = places.filter(
+      ({ item }) => item.name === name || isInside(item, { name }) || isMatch(name, item.name),
     );
-    if (found.length === 0) throw new HttpError(404, `run ${name} not found`);
-    return found;
+    if (matches.length === 0) throw new HttpError(404, `run ${name} not found`);
+    return matches;
   });
   return [...new Set(named)];
 }
@@ -40,8 +40,8 @@ function filteredGroups(all: readonly LocatedItem[], query: URLSearchParams): re
   const { keys } = configKeys(places);
   const { accepts, settingKeys, problems } = parseFilter(filter, keys);
   if (problems[0] !== undefined) throw new HttpError(400, problems[0]);
-  const wanted = [...new Set([...by.filter(isSettingKey), ...settingKeys])];
-  const items = places.map((place) => withSettings(place, place.item, wanted));
+  const wantedKeys = [...new Set([...by.filter(isSettingKey), ...settingKeys])];
+  const items = places.map((place) => withSettings(place, place.item, wantedKeys));
   return groupsOf(items.filter(accepts), by);
 }
 
@@ -79,34 +79,34 @@ export async function comparisonFor(places: readonly LocatedItem[], query: URLSe
   const groups = filteredGroups(places, query).filter(({ id }) => ids.length === 0 || ids.includes(id));
   const items = sortGroups(groups, 'name', () => undefined).flatMap((group) => group.items);
   const locatedByName = new Map(places.map((place) => [place.item.name, place]));
-  const chosen = items.map((item) => ({ ...locatedByName.get(item.name)!, item }));
-  const given = stateOf(query).by;
-  const by = given.length > 0 ? given : [items.length <= maxCompared ? 'run' : 'config'];
-  await readAhead(chosen, { withCurves: true });
+  const chosenItems = items.map((item) => ({ ...locatedByName.get(item.name)!, item }));
+  const givenKeys = stateOf(query).by;
+  const by = givenKeys.length > 0 ? givenKeys : [items.length <= maxCompared ? 'run' : 'config'];
+  await readAhead(chosenItems, { withCurves: true });
   const isByRun = by.join() === 'run';
-  const itemByPath = new Map(chosen.map(({ item, path }) => [path, item]));
+  const itemByPath = new Map(chosenItems.map(({ item, path }) => [path, item]));
   const nameOf = (path: string) => itemByPath.get(path)!.name;
-  const runs = chosen.flatMap((place) => configuredRun(place) ?? []);
+  const runs = chosenItems.flatMap((place) => configuredRun(place) ?? []);
   if (isByRun && runs.length > maxCompared)
     throw new HttpError(400, `at most ${maxCompared} single runs can be compared; group them by a key`);
   // Single runs are compared without statistical tests, so unfinished ones are kept.
-  const { kept, leftOut: unfit } = isByRun
+  const { kept, leftOut: unusable } = isByRun
     ? { kept: runs, leftOut: [] }
     : selectUsable(runs, query.has('unfinished'), nameOf);
   const readPaths = new Set(runs.map(({ path }) => path));
-  const unreadable = chosen.filter(({ item, path }) => item.kind === 'run' && !readPaths.has(path));
+  const unreadable = chosenItems.filter(({ item, path }) => item.kind === 'run' && !readPaths.has(path));
   const leftOut = [
-    ...unfit,
+    ...unusable,
     ...unreadable.map(({ item }) => ({ run: item.name, reason: item.fault ?? "its config can't be read" })),
   ];
-  const readable = kept.flatMap((run) => comparedRun(run) ?? []);
-  if (readable.length === 0) throw noRunsLeftError(leftOut, runs.length === 0);
+  const comparedRuns = kept.flatMap((run) => comparedRun(run) ?? []);
+  if (comparedRuns.length === 0) throw noRunsLeftError(leftOut, runs.length === 0);
   const keys = by.join() === 'config' ? undefined : by;
-  const tasks = groupRuns(readable, keys, ({ path }) => valuesOf(itemByPath.get(path)!, by));
+  const tasks = groupRuns(comparedRuns, keys, ({ path }) => valuesOf(itemByPath.get(path)!, by));
   const comparison = compareGroups(tasks, { by: keys, target: undefined, nameOf, leftOut });
   const untested = comparison.tasks.map((task) => ({ ...task, differences: [], pairings: [], cautions: [] }));
-  const shown = isByRun ? { ...comparison, by: null, tasks: untested } : comparison;
-  return comparisonPage(shown, tasks, { linkOf: itemAddress, isByRun, mostRuns: 200 });
+  const shownComparison = isByRun ? { ...comparison, by: null, tasks: untested } : comparison;
+  return comparisonPage(shownComparison, tasks, { linkOf: itemAddress, isByRun, maxRuns: 200 });
 }
 
 /** Returns the values of keys that aren't part of a config, such as `run` or `status`. */

@@ -19,17 +19,17 @@ export class HttpError extends Error {
 }
 
 /**
- * @param longest maximum length in bytes
+ * @param maxBytes maximum length in bytes
  * @throws HttpError if the body isn't declared as JSON or is invalid, or its length is undeclared or too large
  */
-export async function readJsonBody(request: IncomingMessage, longest: number): Promise<unknown> {
+export async function readJsonBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
   const { 'content-length': length, 'content-type': type } = request.headers;
   // Pages from other origins can send forms and plain text without a preflight request, but not JSON.
   if (type?.split(';')[0]?.trim().toLowerCase() !== 'application/json')
     throw new HttpError(415, 'the Content-Type must be application/json');
   // Node reads no more bytes than the request declares.
-  if (length === undefined || Number(length) > longest)
-    throw new HttpError(413, `the Content-Length header is required and must be at most ${longest} bytes`);
+  if (length === undefined || Number(length) > maxBytes)
+    throw new HttpError(413, `the Content-Length header is required and must be at most ${maxBytes} bytes`);
   try {
     return JSON.parse(await text(request));
   } catch {
@@ -76,13 +76,13 @@ export async function startHttp(
  * Keeps a server responsive: for each connection above the limit, closes the oldest connection that isn't
  * waiting for a response.
  */
-export function guardConnections(server: Server, most = 256): void {
+export function guardConnections(server: Server, limit = 256): void {
   /** For each connection, oldest first: returns true while the server answers a complete request. */
   const busyChecks = new Map<Duplex, () => boolean>();
   server.on('connection', (socket: Duplex) => {
     busyChecks.set(socket, () => false);
     socket.once('close', () => busyChecks.delete(socket));
-    if (busyChecks.size > most) ([...busyChecks].find(([, busy]) => !busy())?.[0] ?? socket).destroy();
+    if (busyChecks.size > limit) ([...busyChecks].find(([, busy]) => !busy())?.[0] ?? socket).destroy();
   });
   server.on('request', (request: IncomingMessage, response: ServerResponse) =>
     busyChecks.set(request.socket, () => request.complete && !response.writableEnded),
@@ -137,23 +137,23 @@ export function requireLocal(
   if ((headersDistinct?.host?.length ?? 1) > 1)
     throw new HttpError(400, 'a request must have exactly one Host header');
   const authority = headers.host?.toLowerCase() ?? '';
-  if (!authorities.includes(authority)) throw rejectedError('Host', authority);
+  if (!authorities.includes(authority)) throw forbiddenError('Host', authority);
   const { origin } = headers;
   if (origin !== undefined && !authorities.some((name) => origin === `http://${name}`))
-    throw rejectedError('Origin', origin);
+    throw forbiddenError('Origin', origin);
   // For images, scripts and GET forms, browsers don't send an Origin, but they report the site of the page.
   const site = headers['sec-fetch-site'] ?? 'none';
   if (site !== 'none' && site !== 'same-origin' && !anySite(path))
-    throw rejectedError('Sec-Fetch-Site', String(site));
+    throw forbiddenError('Sec-Fetch-Site', String(site));
   return path;
 }
 
-function rejectedError(header: string, value: string): HttpError {
+function forbiddenError(header: string, value: string): HttpError {
   return new HttpError(403, `requests with ${header} "${value}" are not allowed`);
 }
 
-export function requireMethod({ method = '' }: IncomingMessage, ...wanted: readonly string[]): void {
-  if (wanted.includes(method)) return;
-  const allow = wanted.join(', ');
+export function requireMethod({ method = '' }: IncomingMessage, ...methods: readonly string[]): void {
+  if (methods.includes(method)) return;
+  const allow = methods.join(', ');
   throw new HttpError(405, `${method} is not allowed here, only ${allow}`, { allow });
 }

@@ -67,9 +67,9 @@ export class LiveItems {
   #nextScan = 0;
   #lastKeepAlive = 0;
 
-  constructor(roots: readonly ScanRoot[], milliseconds: () => number) {
+  constructor(roots: readonly ScanRoot[], clock: () => number) {
     this.#roots = roots;
-    this.#milliseconds = milliseconds;
+    this.#milliseconds = clock;
   }
 
   get watchers(): number {
@@ -80,7 +80,7 @@ export class LiveItems {
    * Finds an item by name; scans again if the name is unknown. Names are never used as paths.
    * @throws HttpError if it is unknown or can't be read
    */
-  place(name: string): LocatedItem {
+  locate(name: string): LocatedItem {
     const place = this.#find(name);
     if (place === undefined) throw new HttpError(404, `run ${name} not found`);
     if (place.item.fault !== undefined) throw new HttpError(422, place.item.fault);
@@ -93,7 +93,7 @@ export class LiveItems {
   }
 
   /** Returns all items, from a recent scan. */
-  places(): readonly LocatedItem[] {
+  locatedItems(): readonly LocatedItem[] {
     if (this.#milliseconds() >= this.#nextScan) this.refresh();
     return [...this.#scanned.values()];
   }
@@ -102,7 +102,7 @@ export class LiveItems {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
     response.write('retry: 1000\n\n');
     const name = of && (this.#find(of)?.item.name ?? of);
-    const items = this.places().map(({ item }) => item);
+    const items = this.locatedItems().map(({ item }) => item);
     const watcher = { response, name, keys, version: this.#versionOf(name) };
     this.#sendItems(watcher, items, [], true);
     this.#watchers.add(watcher);
@@ -142,15 +142,15 @@ export class LiveItems {
 
   /** Scans the directories and sends what has changed. */
   refresh(): void {
-    const before = this.#scanned;
+    const previous = this.#scanned;
     const startMs = this.#milliseconds();
-    this.#scanned = scanItems(this.#roots, before);
+    this.#scanned = scanItems(this.#roots, previous);
     const scanMs = this.#milliseconds() - startMs;
     this.#nextScan = startMs + Math.max(minScanPauseMs, scanMs / scanShare);
     const changed = [...this.#scanned].flatMap(([name, { item }]) =>
-      isDeepStrictEqual(item, before.get(name)?.item) ? [] : [item],
+      isDeepStrictEqual(item, previous.get(name)?.item) ? [] : [item],
     );
-    const removed = [...before.keys()].filter((name) => !this.#scanned.has(name));
+    const removed = [...previous.keys()].filter((name) => !this.#scanned.has(name));
     for (const watcher of this.#watchers) this.#sendItems(watcher, changed, removed);
   }
 

@@ -22,21 +22,21 @@ import { chartFiles } from '../web/drawing/chart-files.js';
 import { type Page, pageData, sectionsOf } from '../web/page.js';
 import { readTrainingPage } from '../web/report/training-page.js';
 import { fileContext, type PageContext, pageHeader } from '../web/study.js';
-import { shownRunPage } from './shown-run.js';
+import { liveRunPage } from './shown-run.js';
 
 /** Pages that other modules build from the recorded result of a study. */
-export interface StudyPages {
-  readonly evaluation: (recorded: unknown, shown: PageContext) => Page;
+export interface StudyPageBuilders {
+  readonly evaluation: (recorded: unknown, context: PageContext) => Page;
 }
 
 /** @throws UserError if files are damaged */
-export async function pageOf(place: LocatedItem, given: StudyPages): Promise<Page> {
+export async function pageOf(place: LocatedItem, builders: StudyPageBuilders): Promise<Page> {
   const { path } = place;
   const { kind, name, status } = place.item;
-  const shown: PageContext = { linkOf: (run) => itemAddress(`${name}/${run}`), status };
+  const context: PageContext = { linkOf: (run) => itemAddress(`${name}/${run}`), status };
   switch (kind) {
     case 'run':
-      return shownRunPage(name, path);
+      return liveRunPage(name, path);
     case 'play':
       return playPage(path);
     case 'training':
@@ -45,18 +45,18 @@ export async function pageOf(place: LocatedItem, given: StudyPages): Promise<Pag
       return studyPage(place, () => {
         const recorded = readOwnJson(join(path, resultFiles[kind]));
         if (recorded === undefined) return undefined;
-        if (kind === 'evaluation') return given.evaluation(recorded, shown);
-        return sweepPage(recorded as SweepResult, shown);
+        if (kind === 'evaluation') return builders.evaluation(recorded, context);
+        return sweepPage(recorded as SweepResult, context);
       });
   }
 }
 
 /** Returns the page of a study's result or, if there is none that can be shown, of its plan. */
-function studyPage({ item, path }: LocatedItem, recorded: () => Page | undefined): Page {
+function studyPage({ item, path }: LocatedItem, resultPage: () => Page | undefined): Page {
   const { done, environment, kind, model, name, of, status } = item;
   let state = 'no result yet';
   try {
-    const page = recorded();
+    const page = resultPage();
     if (page !== undefined) return page;
   } catch (error) {
     // The file may contain anything, so any error can occur.
@@ -84,14 +84,14 @@ export async function exportCharts(
   names: readonly string[],
   folders: RunFolders,
   directory: string,
-  given: StudyPages,
+  builders: StudyPageBuilders,
 ) {
   const isWhole = ({ kind, path }: NameMatch) => kind === 'training' || existsSync(join(path, planFile));
-  const found = findRuns(names, folders, isWhole);
+  const paths = findRuns(names, folders, isWhole);
   const itemAt = (path: string) =>
     [...scanItems([{ path, prefix: '' }]).values()].find((one) => one.path === path)!;
-  const pages = await Promise.all(found.map((path) => pageOf(itemAt(path), given)));
-  const runs = found.flatMap(runsBelow);
+  const pages = await Promise.all(paths.map((path) => pageOf(itemAt(path), builders)));
+  const runs = paths.flatMap(runsBelow);
   const options = { by: undefined, unfinished: false };
   const compared = runs.length > 1 && unlessRejected(() => comparisonOf(runs, options, folders.cwd));
   if (compared) pages.push(comparisonPage(compared.comparison, compared.tasks, fileContext));

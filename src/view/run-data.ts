@@ -10,8 +10,8 @@ import { cacheByRun, groupRuns, settingOf, settingsOf } from '../studies/compari
 import type { ConfigKeys } from '../web/messages.js';
 
 function unlessUnreadable<T extends object>(read: () => T): T | undefined {
-  const found = unlessDamaged(read);
-  return typeof found === 'string' ? undefined : found;
+  const result = unlessDamaged(read);
+  return typeof result === 'string' ? undefined : result;
 }
 
 const tryConfigure = cacheByRun((run: RunSummary) => unlessUnreadable(() => withConfig(run)));
@@ -24,7 +24,7 @@ export const configuredRun = ({ item, summary }: LocatedItem): ConfiguredRun | u
 export const comparedRun = cacheByRun((run: ConfiguredRun) => unlessUnreadable(() => readComparedRun(run)));
 
 /** Number of configs to read before yielding to other requests; reading one curve takes about as long. */
-const maxReadAtOnce = 20;
+const configsAtOnce = 20;
 
 /** Reads the configs of runs, and their curves if `withCurves`, yielding to other requests in between. */
 export async function readAhead(
@@ -32,7 +32,7 @@ export async function readAhead(
   { withCurves = false } = {},
 ): Promise<readonly LocatedItem[]> {
   for (const [i, place] of places.entries()) {
-    if (withCurves || i % maxReadAtOnce === maxReadAtOnce - 1) await nextTurn();
+    if (withCurves || i % configsAtOnce === configsAtOnce - 1) await nextTurn();
     const run = configuredRun(place);
     if (withCurves && run !== undefined) comparedRun(run);
   }
@@ -57,13 +57,13 @@ export function exportedRuns(places: readonly LocatedRun[]): readonly ExportedRu
     places.flatMap((place) => configuredRun(place) ?? []),
     undefined,
   );
-  const groups = new Map(
+  const groupByPath = new Map(
     tasks.flatMap((task) => task.groups.flatMap(({ name, runs }) => runs.map(({ path }) => [path, name]))),
   );
   return places.map((place) => ({
     ...place,
     item: withSettings(place, place.item, keys),
-    group: groups.get(place.path) ?? null,
+    group: groupByPath.get(place.path) ?? null,
   }));
 }
 

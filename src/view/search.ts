@@ -10,7 +10,7 @@ const maxHits = 200;
 const contextLength = 80; // characters
 
 /** Maximum number of lines to remember per run, in order to report repeated lines only once. */
-const maxRemembered = 10_000;
+const maxRememberedLines = 10_000;
 
 /** Number of calls searched between pauses for other requests. */
 const callsAtOnce = 50;
@@ -24,41 +24,41 @@ export async function searchItems(
   places: readonly LocatedItem[],
   { clock, until }: { readonly clock: () => number; readonly until: number },
 ): Promise<SearchResult> {
-  const wanted = new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'iu');
+  const pattern = new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'iu');
   const hits: SearchHit[] = [];
   let searched = 0;
   for (const { item, path } of places) {
-    const known = new Set<string>();
-    let calls = 0;
+    const seenLines = new Set<string>();
+    let callCount = 0;
     for (const call of readCalls(logFilesIn(path), Number.POSITIVE_INFINITY, () => undefined)) {
-      if (++calls % callsAtOnce === 0) await nextTurn();
+      if (++callCount % callsAtOnce === 0) await nextTurn();
       if (hits.length >= maxHits || clock() > until) return { hits, searched, of: places.length };
       const { attempt, candidate, completion, iteration, messages } = call;
-      const addHit = (where: string, content: string, at: RegExpExecArray) => {
-        const end = at.index + at[0].length;
+      const addHit = (where: string, content: string, match: RegExpExecArray) => {
+        const end = match.index + match[0].length;
         hits.push({
           of: item.name,
           iteration,
           candidate,
           attempt,
           where,
-          match: at[0],
-          before: content.slice(Math.max(0, at.index - contextLength), at.index),
+          match: match[0],
+          before: content.slice(Math.max(0, match.index - contextLength), match.index),
           after: content.slice(end, end + contextLength),
         });
       };
       const replies = [['reply', completion?.text] as const, ['reasoning', completion?.reasoning] as const];
       for (const [where, content] of replies) {
-        const at = content === undefined ? null : wanted.exec(content);
-        if (at !== null) addHit(where, content!, at);
+        const match = content === undefined ? null : pattern.exec(content);
+        if (match !== null) addHit(where, content!, match);
       }
       for (const { content, role } of messages) {
-        if (!wanted.test(content)) continue;
+        if (!pattern.test(content)) continue;
         for (const line of content.split('\n')) {
-          const at = wanted.exec(line);
-          if (at === null || known.has(line)) continue;
-          if (known.size < maxRemembered) known.add(line);
-          if (hits.length < maxHits) addHit(role, line, at);
+          const match = pattern.exec(line);
+          if (match === null || seenLines.has(line)) continue;
+          if (seenLines.size < maxRememberedLines) seenLines.add(line);
+          if (hits.length < maxHits) addHit(role, line, match);
         }
       }
     }

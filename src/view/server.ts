@@ -10,7 +10,7 @@ import { assets, contentCsp, emptyPage, pictureCsp, type ServedFile } from './as
 import { comparisonFor, groupFigures } from './comparison.js';
 import { HttpError, requireLocal, requireMethod, sendJson, startHttp } from './http.js';
 import { LiveItems, maxKeys, maxWatchers } from './live.js';
-import { pageOf, type StudyPages } from './pages.js';
+import { pageOf, type StudyPageBuilders } from './pages.js';
 import { configKeys, readAhead } from './run-data.js';
 import { searchItems } from './search.js';
 import { episodeSvg, iterationPage } from './shown-run.js';
@@ -20,11 +20,11 @@ export interface ViewOptions {
   readonly port: number;
   readonly roots: readonly ScanRoot[];
   /** Name of the directory to show. */
-  readonly place: string;
+  readonly directoryName: string;
   /** A monotonic clock. */
   readonly milliseconds: () => number;
   readonly note: (text: string) => void;
-  readonly pages: StudyPages;
+  readonly pages: StudyPageBuilders;
   /** Token that browsers must send. */
   readonly token: string;
 }
@@ -41,10 +41,10 @@ const searchMs = 5000;
 /** @throws UserError if the server can't listen on the address */
 export async function startView(options: ViewOptions): Promise<RunningView> {
   const live = new LiveItems(options.roots, options.milliseconds);
-  const site = { live, options };
+  const state = { live, options };
   const server = await startHttp(options.port, async (request, response, port) => {
     try {
-      await handleRequest(request, response, site, port);
+      await handleRequest(request, response, state, port);
     } catch (error) {
       sendError(request, response, error, options);
     }
@@ -78,7 +78,7 @@ const actions: Readonly<Record<string, ViewAction>> = { '/api/stop': stopItem, '
 async function handleRequest(
   request: IncomingMessage,
   response: ServerResponse,
-  site: ServerState,
+  state: ServerState,
   port: number,
 ): Promise<void> {
   for (const [name, value] of Object.entries(commonHeaders)) response.setHeader(name, value);
@@ -89,11 +89,11 @@ async function handleRequest(
   if (isRead && isPage(path)) return send(response, emptyPage);
   const asset = assets[path];
   if (asset !== undefined && request.method === 'GET') return send(response, asset);
-  requireToken(request, site.options.token);
-  const { [path]: act } = actions;
-  requireMethod(request, ...(act ? ['POST'] : ['GET', 'HEAD']));
-  const apiRequest = { ...site, query };
-  if (act) return sendJson(response, await act(request, site.live));
+  requireToken(request, state.options.token);
+  const { [path]: action } = actions;
+  requireMethod(request, ...(action ? ['POST'] : ['GET', 'HEAD']));
+  const apiRequest = { ...state, query };
+  if (action) return sendJson(response, await action(request, state.live));
   if (path === '/api/events') return watch(response, apiRequest);
   if (path === '/api/episode') return send(response, await episodeIn(apiRequest));
   const { [path]: handler } = handlers;
@@ -112,21 +112,21 @@ async function watch(response: ServerResponse, { live, query }: ApiRequest): Pro
   if (live.watchers >= maxWatchers)
     throw new HttpError(503, `${maxWatchers} pages are already open, which is the maximum`);
   if (keys.length > maxKeys) throw new HttpError(400, `a list can show at most ${maxKeys} config keys`);
-  if (keys.length > 0) await readAhead(live.places());
+  if (keys.length > 0) await readAhead(live.locatedItems());
   live.watch(response, query.get('of') ?? undefined, keys);
 }
 
 /** Handlers of JSON requests, by path. */
-const handlers: Readonly<Record<string, (asked: ApiRequest) => unknown>> = {
-  '/api/place': ({ options: { place } }) => ({ place }),
-  '/api/keys': async ({ live }) => configKeys(await readAhead(live.places())),
-  '/api/groups': async ({ live, query }) => groupFigures(await readAhead(live.places()), query),
-  '/api/compare': async ({ live, query }) => pageData(await comparisonFor(live.places(), query)),
-  async '/api/page'(asked) {
-    const place = requestedItem(asked);
+const handlers: Readonly<Record<string, (request: ApiRequest) => unknown>> = {
+  directoryName: ({ options: { directoryName: place } }) => ({ place }),
+  '/api/keys': async ({ live }) => configKeys(await readAhead(live.locatedItems())),
+  '/api/groups': async ({ live, query }) => groupFigures(await readAhead(live.locatedItems()), query),
+  '/api/compare': async ({ live, query }) => pageData(await comparisonFor(live.locatedItems(), query)),
+  async '/api/page'(request) {
+    const place = requestedItem(request);
     const { kind, name } = place.item;
-    const iteration = wholeNumber(asked.query, 'iteration', 0);
-    if (iteration === undefined) return pageData(await pageOf(place, asked.options.pages));
+    const iteration = wholeNumber(request.query, 'iteration', 0);
+    if (iteration === undefined) return pageData(await pageOf(place, request.options.pages));
     if (kind !== 'run') throw new HttpError(400, `${name} has no iterations`);
     return pageData(await iterationPage(name, place.path, iteration));
   },
@@ -134,16 +134,16 @@ const handlers: Readonly<Record<string, (asked: ApiRequest) => unknown>> = {
     const text = query.get('q') ?? '';
     if (text.trim() === '' || text.length > 200)
       throw new HttpError(400, 'the text to search for must have 1 to 200 characters');
-    const named = query.getAll('of').map((name) => live.place(name));
+    const namedItems = query.getAll('of').map((name) => live.locate(name));
     const isSearched = ({ item }: LocatedItem) => ['run', 'play'].includes(item.kind) && !item.fault;
-    const searched = named.length > 0 ? named : live.places().filter(isSearched);
-    return searchItems(text, searched, { clock, until: clock() + searchMs });
+    const searchedItems = namedItems.length > 0 ? namedItems : live.locatedItems().filter(isSearched);
+    return searchItems(text, searchedItems, { clock, until: clock() + searchMs });
   },
 };
 
-async function episodeIn(asked: ApiRequest): Promise<ServedFile> {
-  const number = (key: string, least: number) => wholeNumber(asked.query, key, least) ?? least;
-  const body = await episodeSvg(requestedItem(asked).path, {
+async function episodeIn(request: ApiRequest): Promise<ServedFile> {
+  const number = (key: string, min: number) => wholeNumber(request.query, key, min) ?? min;
+  const body = await episodeSvg(requestedItem(request).path, {
     iteration: number('iteration', 0),
     candidate: number('candidate', 1),
     episode: number('episode', 1),
@@ -154,15 +154,15 @@ async function episodeIn(asked: ApiRequest): Promise<ServedFile> {
 function requestedItem({ live, query }: ApiRequest): LocatedItem {
   const name = query.get('of');
   if (name === null) throw new HttpError(400, 'the address must name a run, training run or study');
-  return live.place(name);
+  return live.locate(name);
 }
 
-function wholeNumber(query: URLSearchParams, key: string, least: number): number | undefined {
-  const given = query.get(key);
-  if (given === null || given === '') return undefined;
-  const value = Number(given);
-  if (Number.isSafeInteger(value) && value >= least) return value;
-  throw new HttpError(400, `${key} must be an integer of at least ${least}`);
+function wholeNumber(query: URLSearchParams, key: string, min: number): number | undefined {
+  const text = query.get(key);
+  if (text === null || text === '') return undefined;
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value >= min) return value;
+  throw new HttpError(400, `${key} must be an integer of at least ${min}`);
 }
 
 function send(response: ServerResponse, { body, csp = contentCsp, type }: ServedFile): void {
@@ -178,16 +178,16 @@ function sendError(
 ): void {
   if (response.destroyed) return;
   if (response.headersSent) return void response.destroy();
-  const known =
+  const httpError =
     error instanceof HttpError
       ? error
       : error instanceof UserError
         ? new HttpError(422, error.message)
         : new HttpError(500, messageOf(error));
-  if (known.status === 500) note(safeLine(`warning: ${known.message}`));
+  if (httpError.status === 500) note(safeLine(`warning: ${httpError.message}`));
   // The browser shows this response to the user, so it is plain text.
   if (headers.accept?.includes('text/html')) {
     const type = { 'content-type': 'text/plain; charset=utf-8' };
-    response.writeHead(known.status, { ...type, ...known.headers }).end(`${known.message}\n`);
-  } else sendJson(response, { error: { message: known.message } }, known.status, known.headers);
+    response.writeHead(httpError.status, { ...type, ...httpError.headers }).end(`${httpError.message}\n`);
+  } else sendJson(response, { error: { message: httpError.message } }, httpError.status, httpError.headers);
 }

@@ -31,14 +31,14 @@ const episodeAddress = (name: string, { iteration, candidate }: BufferEntry): st
   `/api/episode${queryOf({ of: name, iteration, candidate: candidate + 1 })}`;
 
 /** Builds the report of a run in its current state. */
-export async function shownRunPage(name: string, path: string): Promise<Page> {
+export async function liveRunPage(name: string, path: string): Promise<Page> {
   const run = await readShownRun(path);
   const { config, manifest, recorded } = run;
-  const figures = [...namedPolicies(recorded.entries, manifest)].map(([entry, title]) => {
-    const place = html`<a href="${itemAddress(name, { iteration: entry.iteration })}">${candidateName(entry, config)}</a>`;
-    return { entry, alt: `the ${title.toLowerCase()} policy, `, title: html`<b>${title}</b>, ${place}` };
+  const requests = [...namedPolicies(recorded.entries, manifest)].map(([entry, title]) => {
+    const link = html`<a href="${itemAddress(name, { iteration: entry.iteration })}">${candidateName(entry, config)}</a>`;
+    return { entry, alt: `the ${title.toLowerCase()} policy, `, title: html`<b>${title}</b>, ${link}` };
   });
-  return runPage(runData(run), animations(name, figures, config), ({ iteration }) =>
+  return runPage(runData(run), animations(name, requests, config), ({ iteration }) =>
     itemAddress(name, { iteration }),
   );
 }
@@ -99,19 +99,19 @@ export async function iterationPage(name: string, path: string, iteration: numbe
   const proposals = loggedProposals({ calls, entries }).filter((one) => one.iteration === iteration);
   const labels = taskLabels(manifest.environment, family.description, manifest.spec);
   const data = { config, entries, parameters: family.parameters, policy: family.description };
-  const before = largest(entries.flatMap((entry) => (entry.iteration < iteration ? [entry.score] : [])));
+  const earlierBest = largest(entries.flatMap((entry) => (entry.iteration < iteration ? [entry.score] : [])));
   const arePrograms = family.description.kind === 'program';
   const callByIndex = new Map(calls.entries());
-  const shown = ownEntries.slice(0, maxShown);
-  const asText = distinctFormat(shown.map(({ score }) => score));
-  const policies = shown.map((entry) => {
+  const shownEntries = ownEntries.slice(0, maxShown);
+  const asText = distinctFormat(shownEntries.map(({ score }) => score));
+  const policies = shownEntries.map((entry) => {
     const parent = arePrograms && entry.source === 'proposal' && parentOf(entry, data);
     const { vector, view } = policyViews(entry, data, labels);
     return html`<h3>${candidateName(entry, config)}: ${asText(entry.score)}</h3>
 ${view}
 ${parent && programChange(entry, parent, config, true)}${vector}`;
   });
-  const animated = shown.map((entry) => ({
+  const animationRequests = shownEntries.map((entry) => ({
     entry,
     alt: 'an episode of ',
     title: html`<b>${candidateName(entry, config)}</b>`,
@@ -121,14 +121,14 @@ ${parent && programChange(entry, parent, config, true)}${vector}`;
     title: `${title} of ${manifest.run}`,
     header: runHeader({ ...summaryOf(path, manifest), ...data }),
     sections: sectionsOf(
-      ['result', 'Result', headline(ownEntries, before, calls.length)],
-      ['episodes', 'Episodes', animations(name, animated, config)],
+      ['result', 'Result', headline(ownEntries, earlierBest, calls.length)],
+      ['episodes', 'Episodes', animations(name, animationRequests, config)],
       [
         'log',
         'Prompts and replies',
         proposals.length > 0 && proposalList(manifest.run, { proposals, calls: callByIndex }),
       ],
-      ['policy', arePrograms ? 'Programs' : 'Policies', shown.length > 0 && policies],
+      ['policy', arePrograms ? 'Programs' : 'Policies', shownEntries.length > 0 && policies],
     ),
     footer: undefined,
   };
@@ -140,15 +140,15 @@ const maxShown = 32;
 /** Maximum number of returns listed for an evaluation. */
 const maxReturns = 50;
 
-function headline(own: readonly BufferEntry[], before: number, calls: number): Content {
-  const best = own.reduce((highest, { score }) => Math.max(highest, score), Number.NEGATIVE_INFINITY);
-  const episodes = own.reduce((sum, { returns }) => sum + returns.length, 0);
-  const asText = distinctFormat([best, before]);
+function headline(entries: readonly BufferEntry[], earlierBest: number, callCount: number): Content {
+  const best = entries.reduce((highest, { score }) => Math.max(highest, score), Number.NEGATIVE_INFINITY);
+  const episodes = entries.reduce((sum, { returns }) => sum + returns.length, 0);
+  const asText = distinctFormat([best, earlierBest]);
   return html`<dl class="headline">
-${tile('Best mean return', Number.isFinite(best) ? asText(best) : '–', plural(own.length, 'evaluation'))}
-${Number.isFinite(before) && tile('Previous best', asText(before), best > before ? 'improved' : 'not improved')}
+${tile('Best mean return', Number.isFinite(best) ? asText(best) : '–', plural(entries.length, 'evaluation'))}
+${Number.isFinite(earlierBest) && tile('Previous best', asText(earlierBest), best > earlierBest ? 'improved' : 'not improved')}
 ${tile('Episodes', formatNumber(episodes), 'played')}
-${tile('Calls', formatNumber(calls), 'to models')}
+${tile('Calls', formatNumber(callCount), 'to models')}
 </dl>`;
 }
 
@@ -186,9 +186,9 @@ export async function episodeSvg(
     });
   const environment = await openDrawable(config);
   try {
-    const setting = { config, seed: manifest.seed, environment, family };
+    const setup = { config, seed: manifest.seed, environment, family };
     const choice = { kind: 'evaluated', episode: episode - 1 } as const;
-    return drawCompactSvg((maxFrames) => drawEpisode(setting, entry, choice, maxFrames), width).svg;
+    return drawCompactSvg((maxFrames) => drawEpisode(setup, entry, choice, maxFrames), width).svg;
   } finally {
     environment.close?.();
   }

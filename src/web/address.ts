@@ -5,10 +5,10 @@ type Query = Readonly<Record<string, string | number | readonly string[] | undef
 /** Returns a query string such as `?q=pole&of=run-1&of=run-2`, without empty values. */
 export function queryOf(query: Query): string {
   const pairs = Object.entries(query).flatMap(([key, value = '']) =>
-    [value].flat().map((one) => [key, String(one)]),
+    [value].flat().map((item) => [key, String(item)]),
   );
-  const given = String(new URLSearchParams(pairs.filter(([, value]) => value !== '')));
-  return given && `?${given}`;
+  const queryString = String(new URLSearchParams(pairs.filter(([, value]) => value !== '')));
+  return queryString && `?${queryString}`;
 }
 
 export const itemAddress = (name: string, query: Query = {}): string =>

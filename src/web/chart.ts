@@ -77,14 +77,14 @@ export const chartFigure = (chart: Chart, caption?: Content): Content =>
   new Part('chart-figure', { chart }, caption);
 
 /** Divides the items into at most `most` stretches, equally long except perhaps the last, and joins those of each. */
-export function thinOut<T>(
-  all: readonly T[],
-  most: number,
-  joined: (stretch: readonly T[]) => readonly T[],
+export function downsample<T>(
+  items: readonly T[],
+  maxStretches: number,
+  join: (stretch: readonly T[]) => readonly T[],
 ): readonly T[] {
   let length = 1;
-  while (all.length > most * length) length *= 2;
-  if (length === 1) return all;
-  const starts = all.flatMap((_, i) => (i % length === 0 ? i : []));
-  return starts.flatMap((start) => joined(all.slice(start, start + length)));
+  while (items.length > maxStretches * length) length *= 2;
+  if (length === 1) return items;
+  const starts = items.flatMap((_, i) => (i % length === 0 ? i : []));
+  return starts.flatMap((start) => join(items.slice(start, start + length)));
 }

@@ -1,11 +1,11 @@
 /** Messages between server and browser. */
 
 /** The content of a page, which is saved to a file or sent to the live view. @template Of how content is written */
-export interface PageContent<Of> {
+export interface PageContent<T> {
   readonly title: string;
-  readonly header: Of;
-  readonly sections: readonly { readonly id: string; readonly title: string; readonly content: Of }[];
-  readonly footer: Of;
+  readonly header: T;
+  readonly sections: readonly { readonly id: string; readonly title: string; readonly content: T }[];
+  readonly footer: T;
   /** Config keys that differ between the runs of a study; the live view shows them in its table of runs. */
   readonly keys?: readonly string[];
 }

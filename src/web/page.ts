@@ -9,9 +9,9 @@ export type Page = PageContent<Content>;
 
 /** Creates sections; omits those without content. */
 export const sectionsOf = (
-  ...all: readonly (readonly [id: string, title: string, content: Content])[]
+  ...sections: readonly (readonly [id: string, title: string, content: Content])[]
 ): Page['sections'] =>
-  all.flatMap(([id, title, content]) =>
+  sections.flatMap(([id, title, content]) =>
     content === undefined || content === null || content === false ? [] : { id, title, content },
   );
 
@@ -54,7 +54,7 @@ ${body}
  * Renders a page as a single file. Its Content-Security-Policy allows only embedded images and, by hash, this style and
  * this script. So the page sends no requests, and no text in it can run as code.
  */
-export function pageHtml(options: Page): string {
+export function pageHtml(page: Page): string {
   const style = appStyle();
   const script = appScript();
   const csp = [
@@ -66,10 +66,10 @@ export function pageHtml(options: Page): string {
     "form-action 'none'",
   ].join('; ');
   return pageShell(
-    options.title,
+    page.title,
     `<meta http-equiv="Content-Security-Policy" content="${csp}">\n<style>${style}</style>`,
     `<noscript>This page needs JavaScript. The files next to it contain everything that it shows.</noscript>
-<script type="application/json" id="page">${jsonForScript(pageData(options))}</script>
+<script type="application/json" id="page">${jsonForScript(pageData(page))}</script>
 <script>${script}</script>`,
   );
 }

@@ -43,7 +43,7 @@ export interface ParallelRun extends Omit<ParallelLine, 'at'> {
 }
 
 /** @param result title of the last axis */
-export function parallelPlot(
+export function parallelData(
   keys: readonly ParallelKey[],
   runs: readonly ParallelRun[],
   result: string,
@@ -54,7 +54,7 @@ export function parallelPlot(
   );
   const ticks = ticksWithin(low, high, 5);
   const share = (value: number) => (value - low) / (high - low);
-  const resultText = distinctFormat(ticks, formatNumber);
+  const formatResult = distinctFormat(ticks, formatNumber);
   const sortedRuns = runs.toSorted((a, b) => a.result - b.result);
   const keyAxes = keys.map((key) =>
     keyAxis(
@@ -66,14 +66,14 @@ export function parallelPlot(
     label: `${runs.length} runs by ${keys.map(({ key }) => key).join(', ')} and ${result} return; the table of runs has the same values.`,
     axes: [
       ...keyAxes.map(({ ticks: own }, i) => ({ title: keys[i]!.key, ticks: own })),
-      { title: result, ticks: ticks.map((tick) => [share(tick), resultText(tick)] as const) },
+      { title: result, ticks: ticks.map((tick) => [share(tick), formatResult(tick)] as const) },
     ],
-    lines: sortedRuns.map(({ group, href, link, note, result: own, values }) => ({
+    lines: sortedRuns.map(({ group, href, link, note, result, values }) => ({
       group,
       href,
       link,
       note,
-      at: [...keyAxes.map(({ at }, i) => at(values[keys[i]!.key] ?? '', share(own))), share(own)].map(
+      at: [...keyAxes.map(({ at }, i) => at(values[keys[i]!.key] ?? '', share(result))), share(result)].map(
         (place) => Math.round(1e4 * place) / 1e4,
       ),
     })),
@@ -84,9 +84,9 @@ export function parallelPlot(
 function roundRange(values: readonly number[], count: number): readonly [low: number, high: number] {
   const finite = values.filter(Number.isFinite);
   const [min, max] = finite.length === 0 ? [0, 1] : [smallest(finite), largest(finite)];
-  const room = max > min ? 0 : Math.abs(min) * 0.05 || 0.5;
-  const step = tickStep((max - min + 2 * room) / count);
-  return [Math.floor((min - room) / step + 1e-9) * step, Math.ceil((max + room) / step - 1e-9) * step];
+  const padding = max > min ? 0 : Math.abs(min) * 0.05 || 0.5;
+  const step = tickStep((max - min + 2 * padding) / count);
+  return [Math.floor((min - padding) / step + 1e-9) * step, Math.ceil((max + padding) / step - 1e-9) * step];
 }
 
 /** Maximum distance between lines with the same value of a list, as a share of the axis. */
@@ -95,13 +95,13 @@ const maxSpread = 0.12;
 function keyAxis({ kind }: ParallelKey, values: readonly string[]) {
   const numbers = values.map(Number);
   if (kind === 'list' || !numbers.every(Number.isFinite)) {
-    const items = sortNumbers([...new Set(values)]);
-    const place = (index: number) => (items.length === 1 ? 0.5 : index / (items.length - 1));
+    const items = sortIfNumeric([...new Set(values)]);
+    const shareOf = (index: number) => (items.length === 1 ? 0.5 : index / (items.length - 1));
     const room = Math.min(maxSpread, 0.5 / items.length);
     return {
-      ticks: items.map((item, i) => [inset(place(i), room), item === 'null' ? '(none)' : item] as const),
+      ticks: items.map((item, i) => [inset(shareOf(i), room), item === 'null' ? '(none)' : item] as const),
       // Lines with the same value are spread by their results to make them distinguishable.
-      at: (value: string, share: number) => inset(place(items.indexOf(value)), room) + (share - 0.5) * room,
+      at: (value: string, share: number) => inset(shareOf(items.indexOf(value)), room) + (share - 0.5) * room,
     };
   }
   const isLog = kind === 'loguniform' && numbers.every((value) => value > 0);
@@ -110,18 +110,18 @@ function keyAxis({ kind }: ParallelKey, values: readonly string[]) {
   const [low, high] = ends.map(transform) as [number, number];
   const at = (value: number) => (high > low ? (transform(value) - low) / (high - low) : 0.5);
   const ticks = isLog ? logTicks(ends[0]!, ends[1]!) : ticksWithin(ends[0]!, ends[1]!, 5);
-  const text = distinctFormat(ticks, formatNumber);
+  const format = distinctFormat(ticks, formatNumber);
   return {
-    ticks: ticks.map((tick) => [at(tick), text(tick)] as const),
+    ticks: ticks.map((tick) => [at(tick), format(tick)] as const),
     at: (value: string) => at(Number(value)),
   };
 }
 
 /** Leaves room at both ends for the spread of lines with the same value. */
-const inset = (place: number, room: number) => room / 2 + place * (1 - room);
+const inset = (position: number, room: number) => room / 2 + position * (1 - room);
 
 /** Sorts the items if all are numbers; otherwise keeps their order. */
-function sortNumbers(items: readonly string[]): readonly string[] {
+function sortIfNumeric(items: readonly string[]): readonly string[] {
   return items.every((item) => item !== '' && Number.isFinite(Number(item)))
     ? items.toSorted((a, b) => Number(a) - Number(b))
     : items;

@@ -68,10 +68,10 @@ export const resultTile = (
   );
 
 /** Lists warnings; undefined if there are none. */
-export const warningList = (lines: readonly Content[]): Content | undefined =>
-  lines.length === 0
+export const warningList = (warnings: readonly Content[]): Content | undefined =>
+  warnings.length === 0
     ? undefined
-    : html`<ul class="warnings">${lines.map((line) => html`<li>${line}</li>`)}</ul>`;
+    : html`<ul class="warnings">${warnings.map((line) => html`<li>${line}</li>`)}</ul>`;
 
 /** Lists failed runs; undefined if none failed. */
 export const failureList = (failures: readonly { readonly run: string; readonly message: string }[]) =>
@@ -81,12 +81,12 @@ export const failureList = (failures: readonly { readonly run: string; readonly 
 export const howToReadTitle = 'How to read this';
 
 /** @param lines sentences without a full stop */
-export const explanationList = (lines: readonly Content[]): Content =>
-  html`<ul>${lines.map((line) => html`<li>${line}.</li>`)}</ul>`;
+export const explanationList = (sentences: readonly Content[]): Content =>
+  html`<ul>${sentences.map((line) => html`<li>${line}.</li>`)}</ul>`;
 
 /** @param time when the data was recorded, ISO 8601 */
-export const writtenByNote = (policyloop: string, time?: string): Content =>
-  html`<p>${time !== undefined && `State as of ${formatTime(time)}. `}Written by policyloop ${policyloop}.</p>`;
+export const writtenByNote = (version: string, time?: string): Content =>
+  html`<p>${time !== undefined && `State as of ${formatTime(time)}. `}Written by policyloop ${version}.</p>`;
 
 /** Shows a verdict in a box at the start of a page. @param mark sets its colour: `higher`, `lower` or `too-few` */
 export const verdictBox = (text: Content, mark = ''): Content => html`<p class="verdict ${mark}">${text}</p>`;

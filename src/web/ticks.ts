@@ -1,9 +1,9 @@
 /** Round values on axes. */
 
 /** Returns the smallest 1, 2 or 5 × 10ⁿ that is at least `rough`. */
-export function tickStep(rough: number): number {
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const fraction = rough / power;
+export function tickStep(minStep: number): number {
+  const power = 10 ** Math.floor(Math.log10(minStep));
+  const fraction = minStep / power;
   return (fraction <= 1.0001 ? 1 : fraction <= 2.0001 ? 2 : fraction <= 5.0001 ? 5 : 10) * power;
 }
 
@@ -24,7 +24,7 @@ export function logTicks(low: number, high: number): readonly number[] {
   const exponents = Array.from({ length: to - from + 1 }, (_, i) => from + i);
   const isInside = (tick: number) => tick >= low * 0.999 && tick <= high * 1.001;
   const ticksOf = (digits: readonly number[]) =>
-    exponents.flatMap((power) => digits.map((digit) => Number(`${digit}e${power}`))).filter(isInside);
-  const few = ticksOf([1]);
-  return few.length >= 3 ? few : ticksOf([1, 2, 5]);
+    exponents.flatMap((exponent) => digits.map((digit) => Number(`${digit}e${exponent}`))).filter(isInside);
+  const powers = ticksOf([1]);
+  return powers.length >= 3 ? powers : ticksOf([1, 2, 5]);
 }

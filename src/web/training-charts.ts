@@ -2,7 +2,7 @@
 import { formatCount, formatNumber, formatReturn, plural } from '../base/text/numbers.js';
 import { capitalize } from '../base/text/one-line.js';
 import { mean } from '../statistics/descriptive.js';
-import { type Axis, type Chart, type Series, thinOut } from './chart.js';
+import { type Axis, type Chart, downsample, type Series } from './chart.js';
 
 type Row = Readonly<Record<string, number>>;
 
@@ -18,7 +18,7 @@ export interface TrainingLabels {
 }
 
 /** Smooths the loss after `count` steps: the mean over the latest 5 %, but at least 10 and at most 100 of them. */
-export function trainingLoss(losses: readonly number[], count = losses.length): number {
+export function smoothedLoss(losses: readonly number[], count = losses.length): number {
   const windowSize = Math.max(10, Math.min(100, Math.round(count / 20)));
   const latest = losses.slice(Math.max(0, count - windowSize), count);
   return latest.reduce((sum, loss) => sum + loss, 0) / latest.length;
@@ -56,10 +56,10 @@ const maxRows = 1024;
 /** @param metrics lines of `metrics.jsonl`. @returns the main charts first; nothing until the first metrics arrive */
 export function trainingCharts(
   metrics: readonly Readonly<Record<string, unknown>>[],
-  words: TrainingLabels,
+  labels: TrainingLabels,
 ): readonly Chart[] {
   const rowsOf = (kind: string) =>
-    thinOut(metrics.filter((metric) => metric.kind === kind).map(numbersIn), maxRows, (stretch) => [
+    downsample(metrics.filter((metric) => metric.kind === kind).map(numbersIn), maxRows, (stretch) => [
       meanRow(stretch),
     ]);
   const [step, evaluation] = [addEpisodeSteps(rowsOf('step')), rowsOf('evaluation')];
@@ -69,12 +69,12 @@ export function trainingCharts(
   const mainMetrics: readonly MainMetric[] = isRl
     ? [
         {
-          ...{ title: capitalize(words.measured), name: 'meanReward', steps: [] },
-          ...{ heldOutRows: rowsWith(evaluation, 'meanReward'), measured: words.measured },
+          ...{ title: capitalize(labels.measured), name: 'meanReward', steps: [] },
+          ...{ heldOutRows: rowsWith(evaluation, 'meanReward'), measured: labels.measured },
           describeBest: ({ meanReward }) => `best, ${formatReturn(meanReward)}`,
           isBetter: (a, b) => a >= b,
         },
-        { title: words.rewardTitle, name: 'reward', steps: rewards },
+        { title: labels.rewardTitle, name: 'reward', steps: rewards },
       ]
     : [
         {
@@ -87,10 +87,10 @@ export function trainingCharts(
   return [
     ...mainMetrics
       .filter(({ steps, heldOutRows }) => steps.length > 0 || (isRl && heldOutRows))
-      .map((main) => mainChart(main, words)),
-    ...chartSpecs.flatMap((figure) => {
-      const figureRows = rowsWith(figure[0] === 'step' ? step : evaluation, figure[1]);
-      return figureRows.length === 0 ? [] : [smallChart(figureRows, figure, words)];
+      .map((main) => mainChart(main, labels)),
+    ...chartSpecs.flatMap((spec) => {
+      const chartRows = rowsWith(spec[0] === 'step' ? step : evaluation, spec[1]);
+      return chartRows.length === 0 ? [] : [smallChart(chartRows, spec, labels)];
     }),
   ];
 }
@@ -131,43 +131,43 @@ interface MainMetric {
 }
 
 /** Shows the metric of each step in the background, its moving average, the measurements and the best of them. */
-function mainChart(main: MainMetric, words: TrainingLabels): Chart {
+function mainChart(main: MainMetric, labels: TrainingLabels): Chart {
   const { steps, heldOutRows = [], isBetter, measured = '', name, title } = main;
   const { at, valuesOf } = stepAxis([...steps, ...heldOutRows]);
   const numbers = steps.map((row) => row[name]!);
-  const series = (
+  const seriesOf = (
     rows: readonly Row[],
-    width: string,
-    more: Pick<Series, 'label' | 'color' | 'width'>,
+    widthName: string,
+    style: Pick<Series, 'label' | 'color' | 'width'>,
   ): Series => {
-    const intervalRows = rows.filter((row) => width in row);
-    const end = (sign: 1 | -1) => valuesOf(intervalRows, (row) => row[name]! + sign * row[width]!);
+    const intervalRows = rows.filter((row) => widthName in row);
+    const end = (sign: 1 | -1) => valuesOf(intervalRows, (row) => row[name]! + sign * row[widthName]!);
     return {
-      ...more,
+      ...style,
       draw: 'line',
       values: valuesOf(rows, (row) => row[name]!),
       ...(intervalRows.length > 0 && { low: end(-1), high: end(1) }),
     };
   };
-  const means = steps.map((row, i) => ({ ...row, [name]: trainingLoss(numbers, i + 1) }));
+  const means = steps.map((row, i) => ({ ...row, [name]: smoothedLoss(numbers, i + 1) }));
   const best = heldOutRows.reduce<Row | undefined>(
     (a, b) => (a && !isBetter!(b[name]!, a[name]!) ? a : b),
     undefined,
   );
-  const bestText = best && `${main.describeBest!(best)} at ${words.unit} ${formatCount(stepOf(best))}`;
-  const label = `mean over the latest 10 to 100 ${words.unit}s`;
+  const bestText = best && `${main.describeBest!(best)} at ${labels.unit} ${formatCount(stepOf(best))}`;
+  const label = `mean over the latest 10 to 100 ${labels.unit}s`;
   return {
-    label: `${title}, ${plural(at.at(-1) ?? 0, words.unit)}${bestText ? `; ${bestText}` : ''}.`,
-    x: { ...xAxis(words), ...(steps.length === 0 && { from: 0 }) },
+    label: `${title}, ${plural(at.at(-1) ?? 0, labels.unit)}${bestText ? `; ${bestText}` : ''}.`,
+    x: { ...xAxis(labels), ...(steps.length === 0 && { from: 0 }) },
     y: { title },
     at,
     series: [
       {
-        ...series(steps, 'spread', { label: `each ${words.unit}`, color: '--spread', width: 1 }),
+        ...seriesOf(steps, 'spread', { label: `each ${labels.unit}`, color: '--spread', width: 1 }),
         outliers: 'high' as const,
       },
-      series(means, '', { label, color: '--accent', width: 2 }),
-      series(heldOutRows, 'margin', { label: measured, color: '--warn', width: 2 }),
+      seriesOf(means, '', { label, color: '--accent', width: 2 }),
+      seriesOf(heldOutRows, 'margin', { label: measured, color: '--warn', width: 2 }),
     ].filter(({ values }) => values.some((value) => value !== null)),
     ...(steps.some((row) => 'spread' in row) && { bands: { label: '± standard deviation within groups' } }),
     ...(best && {
@@ -184,8 +184,8 @@ const xAxis = ({ unit }: TrainingLabels): Axis => ({ title: capitalize(unit), ki
 /** Returns the steps of the rows, ascending, and a function that returns a value of some rows at each step. */
 function stepAxis(rows: readonly Row[]) {
   const at = [...new Set(rows.map(stepOf))].sort((a, b) => a - b);
-  const valuesOf = (own: readonly Row[], value: (row: Row) => number): Series['values'] => {
-    const valueByStep = new Map(own.map((row) => [stepOf(row), Number(value(row).toPrecision(6))]));
+  const valuesOf = (subset: readonly Row[], value: (row: Row) => number): Series['values'] => {
+    const valueByStep = new Map(subset.map((row) => [stepOf(row), Number(value(row).toPrecision(6))]));
     return at.map((step) => valueByStep.get(step) ?? null);
   };
   return { at, valuesOf };
@@ -194,16 +194,16 @@ function stepAxis(rows: readonly Row[]) {
 function smallChart(
   rows: readonly Row[],
   [, name, title, kind = 'number']: (typeof chartSpecs)[number],
-  words: TrainingLabels,
+  labels: TrainingLabels,
 ): Chart {
   const { at, valuesOf } = stepAxis(rows);
   const values = valuesOf(rows, (row) => row[name]!);
-  const { maxGradientNorm: limit } = words;
+  const { maxGradientNorm: limit } = labels;
   const isNegative = values.some((value) => value !== null && value < 0);
-  const seriesName = title.replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase());
+  const seriesName = title.replace(/^[A-Z](?![A-Z])/, (letter) => letter.toLowerCase());
   return {
-    label: `${title}, ${plural(at.at(-1) ?? 0, words.unit)}.`,
-    x: xAxis(words),
+    label: `${title}, ${plural(at.at(-1) ?? 0, labels.unit)}.`,
+    x: xAxis(labels),
     y: { title, kind, ...(!isNegative && { from: 0 }), ...(kind === 'share' && { to: 1 }) },
     height: 170,
     at,

@@ -141,11 +141,11 @@ it('prompts/agents/README.md lists all template variables and environment states
       expect(readme).toContain(`| \`${path}\` | ${type} | ${description} |`);
     }
   for (const id of ['CartPole', 'FrozenLake', 'Blackjack', 'Taxi', 'CliffWalking']) {
-    const { sample, sets, state, words } = viewOf(id, {})!;
+    const { sample, promptSets, state, actionNames } = viewOf(id, {})!;
     const cells = [
       id,
-      sets.map((set) => `\`${set}\``).join(', '),
-      words.join(', '),
+      promptSets.map((set) => `\`${set}\``).join(', '),
+      actionNames.join(', '),
       Object.keys(state(sample))
         .map((name) => `\`state.${name}\``)
         .join(', '),

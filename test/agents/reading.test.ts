@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Choice, listedChoices, readAction } from '../../src/agents/reading.js';
+import { type Choice, listedChoices, parseAction } from '../../src/agents/reading.js';
 import type { Space } from '../../src/environments/environment.js';
 
 const push: Space = { kind: 'discrete', n: 2 };
@@ -25,7 +25,7 @@ describe('free text', () => {
     // Thinking that does not end is no answer.
     ['<think>left', undefined],
   ])('%j is read as %s', (reply, action) => {
-    expect(readAction(reply, push, pushes, 'text')).toBe(action);
+    expect(parseAction(reply, push, pushes, 'text')).toBe(action);
   });
 
   const taxi = listedChoices({ kind: 'discrete', n: 2 }, ['pick up', 'drop off']);
@@ -35,7 +35,7 @@ describe('free text', () => {
     ['drop_off now', 1],
     ['pick them up', undefined],
   ])('%j is read as %s if action names have several words', (reply, action) => {
-    expect(readAction(reply, { kind: 'discrete', n: 2 }, taxi, 'text')).toBe(action);
+    expect(parseAction(reply, { kind: 'discrete', n: 2 }, taxi, 'text')).toBe(action);
   });
 
   const now = commands('open door', 'open door to north', 'take key', 'take key from box');
@@ -48,12 +48,12 @@ describe('free text', () => {
     ['open window', undefined],
     ['open doors', undefined],
   ])('%j is read as %s: one of the commands that are possible now', (reply, action) => {
-    expect(readAction(reply, any, now, 'text')).toBe(action);
+    expect(parseAction(reply, any, now, 'text')).toBe(action);
   });
 
   it('is read as its last line if any command is allowed', () => {
-    expect(readAction('I should look.\n\n> examine lamp\n', any, undefined, 'text')).toBe('examine lamp');
-    expect(readAction('\n ', any, undefined, 'text')).toBeUndefined();
+    expect(parseAction('I should look.\n\n> examine lamp\n', any, undefined, 'text')).toBe('examine lamp');
+    expect(parseAction('\n ', any, undefined, 'text')).toBeUndefined();
   });
 });
 
@@ -76,27 +76,27 @@ describe('JSON', () => {
     ['{"action": "right"', undefined],
     ['', undefined],
   ])('%j is read as %s', (reply, action) => {
-    expect(readAction(reply, push, pushes, 'json')).toBe(action);
+    expect(parseAction(reply, push, pushes, 'json')).toBe(action);
   });
 
   it('can hold a vector, a single number for a vector of length 1, or a command', () => {
     const box: Space = { kind: 'box', low: [-1, -1], high: [1, 1] };
-    expect(readAction('{"action": [0.5, -1]}', box, undefined, 'json')).toEqual([0.5, -1]);
-    expect(readAction('{"action": [0.5]}', box, undefined, 'json')).toBeUndefined();
-    expect(readAction('{"action": [0.5, "1"]}', box, undefined, 'json')).toBeUndefined();
+    expect(parseAction('{"action": [0.5, -1]}', box, undefined, 'json')).toEqual([0.5, -1]);
+    expect(parseAction('{"action": [0.5]}', box, undefined, 'json')).toBeUndefined();
+    expect(parseAction('{"action": [0.5, "1"]}', box, undefined, 'json')).toBeUndefined();
     const one: Space = { kind: 'box', low: [-2], high: [2] };
-    expect(readAction('{"action": 1.5}', one, undefined, 'json')).toEqual([1.5]);
-    expect(readAction('{"action": "look"}', any, commands('look', 'wait'), 'json')).toBe('look');
-    expect(readAction('{"action": "dance"}', any, commands('look', 'wait'), 'json')).toBeUndefined();
-    expect(readAction('{"action": "dance"}', any, undefined, 'json')).toBe('dance');
-    expect(readAction('{"action": 3}', any, undefined, 'json')).toBeUndefined();
+    expect(parseAction('{"action": 1.5}', one, undefined, 'json')).toEqual([1.5]);
+    expect(parseAction('{"action": "look"}', any, commands('look', 'wait'), 'json')).toBe('look');
+    expect(parseAction('{"action": "dance"}', any, commands('look', 'wait'), 'json')).toBeUndefined();
+    expect(parseAction('{"action": "dance"}', any, undefined, 'json')).toBe('dance');
+    expect(parseAction('{"action": 3}', any, undefined, 'json')).toBeUndefined();
   });
 
   it('with 100,000 braces names no action and does not hang the parser', () => {
-    expect(readAction('{'.repeat(100_000), push, pushes, 'json')).toBeUndefined();
-    expect(readAction('{}'.repeat(50_000), push, pushes, 'json')).toBeUndefined();
+    expect(parseAction('{'.repeat(100_000), push, pushes, 'json')).toBeUndefined();
+    expect(parseAction('{}'.repeat(50_000), push, pushes, 'json')).toBeUndefined();
     for (const start of ['{"action": "', '{"action": [', '"action"', '{"action": 1'])
-      expect(readAction(start.repeat(30_000), push, pushes, 'json')).toBeUndefined();
+      expect(parseAction(start.repeat(30_000), push, pushes, 'json')).toBeUndefined();
   });
 });
 

@@ -7,7 +7,7 @@ import { loadTrainConfig } from '../../finetune/train/train-config.js';
 import { loadPlayConfig } from '../../src/agents/play-config.js';
 import { moveOverridesFirst } from '../../src/base/overrides-apart.js';
 import { commands, declaredOptions, findCommand } from '../../src/commands.js';
-import { type ConfigKindName, kindOfConfig, openConfig } from '../../src/config/file.js';
+import { type ConfigKindName, configKindOf, openConfig } from '../../src/config/file.js';
 import { loadConfig } from '../../src/config/load.js';
 import {
   type Block,
@@ -51,7 +51,7 @@ async function checkConfig(
   // A shell finds files by it.
   if (config.includes('*')) return;
   const options = { cwd, readFile: reader(files) };
-  const kind = name === 'check' ? kindOfConfig(config, root) : (kindOf[name] ?? 'experiment');
+  const kind = name === 'check' ? configKindOf(config, root) : (kindOf[name] ?? 'experiment');
   // Those of a sweep are lists: a run for each value.
   if (kind === 'experiment')
     loadConfig({ file: config, overrides: name === 'sweep' ? [] : overrides, ...options });

@@ -12,7 +12,7 @@ import type { Proposer } from '../../src/proposers/proposer.js';
 import { type RunEvent, tallyOf } from '../../src/runs/events.js';
 import { readPlayableRun } from '../../src/runs/open-run.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
-import { iterationFigures, iterationText } from '../../src/web/report/iteration-text.js';
+import { iterationDetails, iterationText } from '../../src/web/report/iteration-text.js';
 import { renderReport } from '../../src/web/report/run-report.js';
 import { runFigures, runText } from '../../src/web/report/run-text.js';
 import { runData } from '../../src/web/report/write-report.js';
@@ -289,7 +289,7 @@ it('revisions appear in show, the report and iteration details, and in the estim
   const page = renderReport(runData(run));
   expect(page).toContain('"id":"revisions"');
   expect(page).toContain('["span",{"class":"chip"},"critic"]');
-  expect(iterationText(iterationFigures(run, 2, undefined))).toMatch(
+  expect(iterationText(iterationDetails(run, 2, undefined))).toMatch(
     /candidate 2 \(revised\).*critic, first attempt/s,
   );
   const assembly = await assemble(parseConfig(config), {});

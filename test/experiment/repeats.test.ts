@@ -44,7 +44,7 @@ it('a table is rejected only if no visited state distinguishes it from an earlie
   test.observe([{ iteration: 0, observations: [0, 1] }]);
   expect(await test.prepare(undefined, [])).toBe(true);
   test.observe([{ iteration: 0, observations: [1, 2] }]);
-  const chosen = await Promise.all([base, variants[1]!, variants[2]!].map((one) => test.actions(one)));
+  const chosen = await Promise.all([base, variants[1]!, variants[2]!].map((one) => test.actionHash(one)));
   // The final observation has no action.
   expect(chosen.map((one) => one === chosen[0])).toEqual([true, false, true]);
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createGenerator } from '../../src/base/random/generator.js';
 import type { Space } from '../../src/environments/environment.js';
-import { createPolicyFamily, defaultPolicy, openPolicyFamily } from '../../src/policies/families.js';
+import { createPolicyFamily, defaultPolicyConfig, openPolicyFamily } from '../../src/policies/families.js';
 import { recordedPolicies } from '../../src/policies/module-policy.js';
 import { policiesText } from '../../src/policies/policy.js';
 import type { MlpConfig, PolicyConfig, QTableConfig } from '../../src/policies/settings.js';
@@ -85,8 +85,8 @@ it('initial weights have a normal distribution if the policy has a bias, otherwi
 });
 
 it('the default policy is a table for discrete observations, otherwise linear', () => {
-  expect(defaultPolicy(withSpaces(discrete(4), discrete(2)))).toEqual(table);
-  expect(defaultPolicy(withSpaces(box(4), discrete(2)))).toEqual(linear);
+  expect(defaultPolicyConfig(withSpaces(discrete(4), discrete(2)))).toEqual(table);
+  expect(defaultPolicyConfig(withSpaces(box(4), discrete(2)))).toEqual(linear);
 });
 
 it('the parameters and the build function of a module policy are checked', async () => {

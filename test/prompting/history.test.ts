@@ -32,7 +32,7 @@ describe('history lines', () => {
     const entries = play(5);
     for (let i = 0; i < 3; i++)
       history.context({ iteration: 1, iterations: 9, remembered: entries, shown: entries });
-    for (const entry of entries) history.tokens(entry);
+    for (const entry of entries) history.tokensOf(entry);
     expect(asked).toBe(5);
   });
 });

@@ -76,10 +76,10 @@ describe('scores in prompts', () => {
     const encoding = encodingForSpec(family.parameters, 'numeric');
     const memory = (await situation({ environment: 'CartPole-v1' })).config.memory;
     const history = createHistory({ encoding, memory });
-    const held = [1.00031, 1.00012, 1.000125].map((score, i) =>
+    const remembered = [1.00031, 1.00012, 1.000125].map((score, i) =>
       entryOf(i < 2 ? 0 : 1, score, { candidate: i, parameters: [i, 0, 0] }),
     );
-    const context = history.context({ iteration: 2, iterations: 9, remembered: held, shown: held });
+    const context = history.context({ iteration: 2, iterations: 9, remembered, shown: remembered });
     const lines = context.history.text.split('\n').map((line) => line.split('f(params): ')[1]);
     expect(lines).toEqual(['1.00031', '1.00012', '1.000125']);
     expect(context.best?.score).toBe('1.00031');

@@ -81,7 +81,7 @@ export async function situation(
         shown: selectHistory(
           entries,
           { ...config.memory, tokens: config.memory.tokens ?? 24_000 },
-          history.tokens,
+          history.tokensOf,
         ),
         parent: chosen?.kind === 'program' && chosen.edits ? bestEntry(entries) : undefined,
       }),

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { renderExample, replyEndId } from '../../finetune/dataset/read-dataset.js';
+import { encodeExample, replyEndId } from '../../finetune/dataset/read-dataset.js';
 import { type HiddenStates, hiddenStates } from '../../models/tiny-improver/recipe/hidden-states.js';
 import { tinyShape, writeTinyModel } from '../../models/tiny-improver/recipe/initial-model.js';
 import { sharpHead } from '../../models/tiny-improver/recipe/sharp-head.js';
@@ -81,7 +81,7 @@ describe('a sharp head', () => {
       rows()
         .slice(16)
         .map(({ completion, prompt }) =>
-          renderExample(tokenizer, end, { messages: prompt, completion, weight: 1 }),
+          encodeExample(tokenizer, end, { messages: prompt, completion, weight: 1 }),
         ),
     );
     const before = astray(hidden, tensor(model, 'model.embed_tokens.weight'), kinds);

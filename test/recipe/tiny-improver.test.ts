@@ -14,7 +14,7 @@ import { checkModel } from '../../src/models/local/engine/inspect.js';
 import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import { readTensorBytes } from '../../src/models/local/weights/safetensors.js';
-import { createPolicyFamily, defaultPolicy } from '../../src/policies/families.js';
+import { createPolicyFamily, defaultPolicyConfig } from '../../src/policies/families.js';
 import { rollout } from '../../src/rollout/episode.js';
 import { temporaryDirectory } from '../support/experiments.js';
 
@@ -50,7 +50,7 @@ describe('the tasks', () => {
   it.each(Object.keys(families) as FamilyName[])('of %s are the same for the same seed', (name) => {
     const steps = (seed: number) => {
       const environment = drawTask(name, seed);
-      const policy = createPolicyFamily(defaultPolicy(environment), environment);
+      const policy = createPolicyFamily(defaultPolicyConfig(environment), environment);
       const built = policy.build(policy.initial(createGenerator(1)));
       return rollout(environment, built, { seed: 5, record: true, maxSteps: 20 });
     };
@@ -65,7 +65,7 @@ describe('a symmetry', () => {
     ['FrozenLake-v1', 'a table'],
   ])('of %s (%s) permutes the parameters and flips signs, or renames the actions of a table', async (id) => {
     const environment = await makeEnvironment(id, {});
-    const family = createPolicyFamily(defaultPolicy(environment), environment);
+    const family = createPolicyFamily(defaultPolicyConfig(environment), environment);
     const own = family.initial(createGenerator(2));
     const image = drawSymmetry(family, createGenerator(3))(own);
     expect(image).toHaveLength(own.length);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { warmupGenerator } from '../../src/base/random/seeds.js';
 import { environmentIds, makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { statisticsContext } from '../../src/experiment/stages/critic/context.js';
-import { defaultPolicy, openPolicyFamily } from '../../src/policies/families.js';
+import { defaultPolicyConfig, openPolicyFamily } from '../../src/policies/families.js';
 import { behaviorOf, medianEpisodeIndex } from '../../src/rollout/behavior.js';
 import { evaluate } from '../../src/rollout/evaluation.js';
 import { discrete } from '../support/fixed-environment.js';
@@ -131,7 +131,7 @@ it('medianEpisodeIndex picks the lower of two middle returns, and the earliest e
 describe('behaviour statistics are finite and ordered', () => {
   it.each(environmentIds())('%s', async (id) => {
     const environment = await makeEnvironment(id);
-    const family = await openPolicyFamily(defaultPolicy(environment), environment);
+    const family = await openPolicyFamily(defaultPolicyConfig(environment), environment);
     const parameters = family.initial(warmupGenerator(1));
     const setting = { environment, family, maxSteps: 40, record: 'all' } as const;
     const { episodes } = await evaluate(setting, parameters, [1, 2, 3]);

@@ -42,7 +42,7 @@ describe('evaluation in workers', { timeout: 120_000 }, () => {
         const parameters = family.initial(random);
         expect(await evaluate(spread, parameters, seeds)).toEqual(await evaluate(here, parameters, seeds));
       }
-      expect(workers.running).toBe(2);
+      expect(workers.runningCount).toBe(2);
     },
   );
 
@@ -55,7 +55,7 @@ describe('evaluation in workers', { timeout: 120_000 }, () => {
     await expect(evaluate(spread, bad, [1, 2])).rejects.toEqual(said);
     const good = bad.map(() => 0);
     expect(await evaluate(spread, good, [1, 2])).toEqual(await evaluate(here, good, [1, 2]));
-    expect(workers.running).toBe(1);
+    expect(workers.runningCount).toBe(1);
   });
 
   test('reports the fault of the first episode that fails, whichever thread is faster', async () => {
@@ -83,7 +83,7 @@ describe('evaluation in workers', { timeout: 120_000 }, () => {
     const evaluation = evaluate(spread, parameters, many, stop.signal);
     setTimeout(() => stop.abort(), 300);
     await expect(evaluation).rejects.toMatchObject({ name: 'AbortError' });
-    await expect.poll(() => workers.running).toBe(0);
+    await expect.poll(() => workers.runningCount).toBe(0);
     expect(await evaluate(spread, parameters, [1])).toEqual(await evaluate(here, parameters, [1]));
   });
 
@@ -99,15 +99,15 @@ describe('evaluation in workers', { timeout: 120_000 }, () => {
     'starts threads with `auto` after 600 ms of episodes',
     async () => {
       const [long, short, idle] = [0, 0, 0].map(() => createWorkers(setting, 'auto')!);
-      for (let episode = 1; episode < 1200; episode++) long!.count(0.5);
+      for (let episode = 1; episode < 1200; episode++) long!.recordTime(0.5);
       expect(long!.areWorthwhile(2)).toBe(false);
-      long!.count(0.5);
+      long!.recordTime(0.5);
       expect([long!.areWorthwhile(2), long!.areWorthwhile(1)]).toEqual([true, false]);
-      for (let episode = 0; episode < 100_000; episode++) short!.count(0.05);
+      for (let episode = 0; episode < 100_000; episode++) short!.recordTime(0.05);
       expect(short!.areWorthwhile(20)).toBe(false);
       const { here, family } = await settings('CartPole-v1', linear, {}, 10);
       const spent: number[] = [];
-      idle!.count = (ms) => void spent.push(ms);
+      idle!.recordTime = (ms) => void spent.push(ms);
       await evaluate({ ...here, workers: idle }, family.initial(createGenerator(1)), [1, 2, 3]);
       // The clock of this thread shows more.
       expect(Math.max(...spent)).toBeLessThan(performance.now() / 2);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { firstLargest, interquartileMean, standardDeviation } from '../../src/statistics/descriptive.js';
+import { argmax, interquartileMean, standardDeviation } from '../../src/statistics/descriptive.js';
 
 describe('descriptive statistics', () => {
   it('include the sample standard deviation and the index of the first maximum', () => {
     expect(standardDeviation([1, 2, 3, 6])).toBeCloseTo(2.1602469, 6);
     expect([[5], [4, 6]].map((few) => standardDeviation(few))).toEqual([0, Math.SQRT2]);
-    expect(firstLargest([1, 2, 2])).toBe(1);
+    expect(argmax([1, 2, 2])).toBe(1);
   });
 
   it('weight the outer items of the interquartile mean by their share', () => {

@@ -6,10 +6,10 @@ import { startView } from '../../src/view/server.js';
 export const token = 'a-token-of-this-test';
 export const authorization = authorizationOf(token);
 
-export async function openView(place: string) {
+export async function openView(path: string) {
   const view = await startView({
-    roots: [{ path: place, prefix: '' }],
-    place: 'here',
+    roots: [{ path, prefix: '' }],
+    directoryName: 'here',
     port: 0,
     milliseconds: () => performance.now(),
     note: () => undefined,

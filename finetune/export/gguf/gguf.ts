@@ -105,8 +105,8 @@ function mergeIntoGguf(sources: TensorSources): FileParts {
   const { changes, model, type, weights } = sources;
   const gguf = openGguf(model);
   const locationOf = ({ file, offset }: StoredTensor) => `${file}:${offset}`;
-  const changed = [...weights.values()].filter(({ name }) => changes.has(name));
-  const weightAt = new Map(changed.map((weight) => [locationOf(weight), weight]));
+  const changedWeights = [...weights.values()].filter(({ name }) => changes.has(name));
+  const weightAt = new Map(changedWeights.map((weight) => [locationOf(weight), weight]));
   return {
     metadata: copyMetadata(gguf),
     tensors: [...gguf.tensors.values()].map((tensor) => {

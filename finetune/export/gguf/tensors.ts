@@ -89,9 +89,9 @@ function fileForm(config: DecoderConfig, name: string): RowForm {
   const { interleaved, wholeNorms } = ggufFamilies[ggufArchitecture(config)]!;
   const { headDim, norm } = config;
   if (interleaved && /\.self_attn\.[qk]_proj\./.test(name))
-    return { rows: headDim, change: (values, columns) => interleaveHalves(values, headDim, columns) };
+    return { rowMultiple: headDim, convert: (values, columns) => interleaveHalves(values, headDim, columns) };
   if (wholeNorms && norm.offset === 1 && name.endsWith('norm.weight'))
-    return { rows: 1, change: (values) => values.map((value) => value + 1) };
+    return { rowMultiple: 1, convert: (values) => values.map((value) => value + 1) };
   return rawForm;
 }
 

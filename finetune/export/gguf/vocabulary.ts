@@ -170,12 +170,12 @@ function readSpecialTokens(directory: string, tokenizer: Tokenizer, config: Deco
   const modelConfig = z
     .looseObject({ bos_token_id: z.int().nullish(), pad_token_id: z.int().nullish() })
     .safeParse(readJson(path.join(directory, 'config.json'))).data;
-  const idOf = (token: TokenizerConfig['bos_token'], otherwise?: number | null) =>
-    ids.get(tokenText(token) ?? '') ?? otherwise ?? undefined;
+  const idOf = (token: TokenizerConfig['bos_token'], fallback?: number | null) =>
+    ids.get(tokenText(token) ?? '') ?? fallback ?? undefined;
   const bos = idOf(bos_token, modelConfig?.bos_token_id);
   const eos = idOf(eos_token, [...readGenerationDefaults(directory).eosTokens, ...config.eosTokens][0]);
   const { frame } = tokenizer;
-  const legacy = z.looseObject({ add_bos_token: z.boolean().nullish() }).safeParse(tokenizerConfig).data;
+  const bosSetting = z.looseObject({ add_bos_token: z.boolean().nullish() }).safeParse(tokenizerConfig).data;
   return {
     bos,
     eos,
@@ -183,7 +183,7 @@ function readSpecialTokens(directory: string, tokenizer: Tokenizer, config: Deco
     padding: idOf(pad_token, modelConfig?.pad_token_id),
     addBos:
       bos !== undefined &&
-      (frame === undefined ? legacy?.add_bos_token === true : ids.get(frame.first) === bos),
+      (frame === undefined ? bosSetting?.add_bos_token === true : ids.get(frame.first) === bos),
     addEos: eos !== undefined && frame !== undefined && ids.get(frame.last) === eos,
   };
 }

@@ -4,13 +4,13 @@ import path from 'node:path';
 import { UserError } from '../../../src/base/errors.js';
 import type { Adapter } from '../../../src/models/local/graph/adapter.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
-import { readSafetensors, textName } from '../../../src/models/local/weights/safetensors.js';
+import { readSafetensors, textOnlyName } from '../../../src/models/local/weights/safetensors.js';
 import { lineageFile } from '../../dataset/lineage.js';
 import {
   makeModelDirectory,
   modelFiles,
   requireModelDirectory,
-  setFloat32,
+  setDtypeFloat32,
 } from '../../engine/model-directory.js';
 import { safetensorsParts, type TensorToWrite } from '../../engine/safetensors-writer.js';
 import { adapterChanges, mergeTensor, type WeightChange } from './merged-rows.js';
@@ -65,7 +65,7 @@ export async function mergeAdapter(
     // The adapter's lineage includes its base's lineage.
     const lineage = path.join(adapter.directory, lineageFile);
     if (existsSync(lineage)) copyFileSync(lineage, path.join(directory, lineageFile));
-    if (dtype === 'f32') setFloat32(directory);
+    if (dtype === 'f32') setDtypeFloat32(directory);
   });
   return { changedMatrices: changes.size, bytes, keptChange: roundingMeter.keptChange() };
 }
@@ -75,15 +75,15 @@ function mergedFile(
   file: string,
   changes: ReadonlyMap<string, WeightChange>,
   dtype: 'stored' | 'f32',
-  rounding: RoundingMeter,
+  roundingMeter: RoundingMeter,
 ) {
   const { tensors, metadata } = readSafetensors(file);
   const mergedTensors = tensors.map((tensor): TensorToWrite => {
-    const change = changes.get(textName(tensor.name));
+    const change = changes.get(textOnlyName(tensor.name));
     if (change === undefined) return copyTensor(tensor);
     const { name, shape } = tensor;
     const target = { name, shape, dtype: dtype === 'f32' ? 'F32' : tensor.dtype };
-    return mergeTensor(tensor, change, target, rounding);
+    return mergeTensor(tensor, change, target, roundingMeter);
   });
   return { metadata, tensors: mergedTensors };
 }

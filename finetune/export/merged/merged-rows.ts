@@ -75,10 +75,10 @@ export const q8BlockSize = 32;
 
 /** Encodes Q8_0 like llama.cpp: per block, a float16 scale (largest/127) and 32 int8 codes; ties round away from 0. */
 function encodeQ8(values: Float32Array): Uint8Array {
-  const blocks = values.length / q8BlockSize;
-  const scales = new Float32Array(blocks);
-  const bytes = new Int8Array(blocks * (2 + q8BlockSize));
-  for (let b = 0; b < blocks; b++) {
+  const blockCount = values.length / q8BlockSize;
+  const scales = new Float32Array(blockCount);
+  const bytes = new Int8Array(blockCount * (2 + q8BlockSize));
+  for (let b = 0; b < blockCount; b++) {
     let largest = 0;
     for (let i = 0; i < q8BlockSize; i++) largest = Math.max(largest, Math.abs(values[b * q8BlockSize + i]!));
     const scale = Math.fround(largest / 127);
@@ -90,7 +90,7 @@ function encodeQ8(values: Float32Array): Uint8Array {
     }
   }
   const halves = new Int8Array(toHalves(scales, toFloat16).buffer);
-  for (let b = 0; b < blocks; b++) bytes.set(halves.subarray(2 * b, 2 * b + 2), b * (2 + q8BlockSize));
+  for (let b = 0; b < blockCount; b++) bytes.set(halves.subarray(2 * b, 2 * b + 2), b * (2 + q8BlockSize));
   return new Uint8Array(bytes.buffer);
 }
 
@@ -114,22 +114,22 @@ export function adapterChanges(
   weights: StoredTensors,
 ): ReadonlyMap<StoredTensor['name'], WeightChange> {
   return new Map(
-    [...adapter.modules].map(([module, found]) => {
+    [...adapter.modules].map(([module, moduleChange]) => {
       const weight = requireTensor(weights, `${module}.weight`);
-      return [weight.name, changeOf(found, weight)];
+      return [weight.name, changeOf(moduleChange, weight)];
     }),
   );
 }
 
-function changeOf({ a, b, rank: stored, scale }: ModuleChange, weight: StoredTensor): WeightChange {
+function changeOf({ a, b, rank: storedRank, scale }: ModuleChange, weight: StoredTensor): WeightChange {
   const floatsOf = (tensor: StoredTensor) => toFloat32(readTensorBytes(tensor), tensor.dtype);
-  const rank = Math.ceil(stored / rowsPerPass) * rowsPerPass;
+  const rank = Math.ceil(storedRank / rowsPerPass) * rowsPerPass;
   const scaledB = new Float64Array(weight.shape[0]! * rank);
   for (const [i, value] of floatsOf(b).entries())
-    scaledB[Math.floor(i / stored) * rank + (i % stored)] = scale * value;
-  const rows = new Float32Array(rank * weight.shape[1]!);
-  rows.set(floatsOf(a));
-  return { a: rows, b: scaledB, rank };
+    scaledB[Math.floor(i / storedRank) * rank + (i % storedRank)] = scale * value;
+  const paddedA = new Float32Array(rank * weight.shape[1]!);
+  paddedA.set(floatsOf(a));
+  return { a: paddedA, b: scaledB, rank };
 }
 
 /** Bytes per element of the types in which merged weights can be written. */
@@ -138,39 +138,39 @@ const bytesPerElement: Readonly<Record<string, number>> = { F32: 4, F16: 2, BF16
 /** Form in which a file stores rows of weights. */
 export interface RowForm {
   /** The number of rows to convert at a time must be a multiple of this. */
-  readonly rows: number;
+  readonly rowMultiple: number;
   /** Converts rows of `columns` numbers to the file's order and values. */
-  change(values: Float32Array, columns: number): Float32Array;
+  convert(values: Float32Array, columns: number): Float32Array;
 }
 
-export const rawForm: RowForm = { rows: 1, change: (values) => values };
+export const rawForm: RowForm = { rowMultiple: 1, convert: (values) => values };
 
 /** Describes a weight to write, plus an adapter's change, if any. `chunks` throws a UserError if it exceeds float16. */
 export const mergeTensor = (
   weight: StoredTensor,
   change: WeightChange | undefined,
   target: Pick<TensorToWrite, 'dtype' | 'name' | 'shape'>,
-  rounding: RoundingMeter,
+  roundingMeter: RoundingMeter,
   form = rawForm,
 ): TensorToWrite => ({
   ...target,
   byteLength: elementCount(target.shape) * (bytesPerElement[target.dtype] ?? 0),
-  chunks: () => encodeRows(weight, change, target.dtype, rounding, form),
+  chunks: () => encodeRows(weight, change, target.dtype, roundingMeter, form),
 });
 
 function* encodeRows(
   weight: StoredTensor,
-  added: WeightChange | undefined,
+  adapterChange: WeightChange | undefined,
   dtype: string,
-  rounding: RoundingMeter,
+  roundingMeter: RoundingMeter,
   form: RowForm,
 ): Iterable<Uint8Array> {
   const columns = weight.shape.length === 1 ? 1 : weight.shape.at(-1)!;
-  for (const { values, change } of mergeRows(weight, added, form.rows)) {
-    const exact = form.change(values, columns);
+  for (const { values, change } of mergeRows(weight, adapterChange, form.rowMultiple)) {
+    const exact = form.convert(values, columns);
     if (dtype === 'F16') requireFloat16(exact, weight.name);
     const bytes = encodeFloats(exact, dtype);
-    if (change !== undefined) rounding.add(exact, bytes, dtype, form.change(change, columns));
+    if (change !== undefined) roundingMeter.add(exact, bytes, dtype, form.convert(change, columns));
     yield bytes;
   }
 }
@@ -182,16 +182,16 @@ function* encodeRows(
  */
 function* mergeRows(
   weight: StoredTensor,
-  added: WeightChange | undefined,
+  adapterChange: WeightChange | undefined,
   multiple: number,
 ): Generator<{ readonly values: Float32Array; readonly change?: Float32Array }> {
   const rows = weight.shape.length === 1 ? 1 : weight.shape[0]!;
   const rowBytes = weight.length / rows;
-  const step = Math.max(1, Math.floor(blockBytes / rowBytes / multiple)) * multiple;
-  for (let start = 0; start < rows; start += step) {
-    const count = Math.min(step, rows - start);
+  const blockRows = Math.max(1, Math.floor(blockBytes / rowBytes / multiple)) * multiple;
+  for (let start = 0; start < rows; start += blockRows) {
+    const count = Math.min(blockRows, rows - start);
     const values = weight.shape.length === 1 ? readRows(weight) : readRows(weight, start, count);
-    const change = added && addChange(values, added, start, count);
+    const change = adapterChange && addChange(values, adapterChange, start, count);
     yield change === undefined ? { values } : { values, change };
   }
 }

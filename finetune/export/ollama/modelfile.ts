@@ -66,8 +66,8 @@ function explicitPath(file: string): string {
 
 function readStopTexts(model: string, config: DecoderConfig): string[] {
   const { added_tokens: tokens } = readTokenizerJson(model);
-  const stated = readGenerationDefaults(model).eosTokens;
-  const ids = new Set(stated.length > 0 ? stated : config.eosTokens);
+  const eosTokens = readGenerationDefaults(model).eosTokens;
+  const ids = new Set(eosTokens.length > 0 ? eosTokens : config.eosTokens);
   const eos = tokenText(readTokenizerConfig(model).eos_token);
   return tokens.filter(({ id, content }) => ids.has(id) || content === eos).map(({ content }) => content);
 }

@@ -10,7 +10,7 @@ interface ChatFormat {
   readonly user: MessageFrame;
   readonly assistant: MessageFrame;
   /** Assistant prefix. */
-  readonly answer: string;
+  readonly prefix: string;
 }
 
 interface MessageFrame {
@@ -50,8 +50,8 @@ export function ollamaTemplate(template: Pick<ChatTemplate, 'render'>, bos?: str
   const format = formatOf(rendered[0]!, rendered[3]!);
   if (format === undefined || conversations.some((one, i) => renderFormat(format, one) !== rendered[i]))
     return undefined;
-  const { system, withoutSystem, user, assistant, answer } = format;
-  const literals = [withoutSystem, answer, ...[system, user, assistant].flatMap((f) => [f.before, f.after])];
+  const { system, withoutSystem, user, assistant, prefix } = format;
+  const literals = [withoutSystem, prefix, ...[system, user, assistant].flatMap((f) => [f.before, f.after])];
   const text = goTemplate(format);
   // The Modelfile encloses the template in triple quotes.
   return literals.some((literal) => literal.includes('{{')) || /^"|"""|"$/.test(text) ? undefined : text;
@@ -59,7 +59,7 @@ export function ollamaTemplate(template: Pick<ChatTemplate, 'render'>, bos?: str
 
 /** @param bare a user message alone @param full a system message and two turns */
 function formatOf(bare: string, full: string): ChatFormat | undefined {
-  const [bareStart, answer] = partsAround(bare, [u]) ?? [];
+  const [bareStart, prefix] = partsAround(bare, [u]) ?? [];
   const [start, systemToUser, userToAssistant, assistantToUser] = partsAround(full, [s, u, a, v]) ?? [];
   if (bareStart === undefined || assistantToUser === undefined) return undefined;
   // The text that all user messages have in common before their content.
@@ -69,7 +69,7 @@ function formatOf(bare: string, full: string): ChatFormat | undefined {
     withoutSystem: withoutSuffix(bareStart, before),
     user: { before, after: '' },
     assistant: { before: userToAssistant!, after: withoutSuffix(assistantToUser, before) },
-    answer: answer!,
+    prefix: prefix!,
   };
 }
 
@@ -97,16 +97,16 @@ const withoutSuffix = (text: string, end: string) => text.slice(0, text.length -
 
 function renderFormat(format: ChatFormat, messages: readonly ChatMessage[]): string {
   const framed = messages.map(({ role, content }) => format[role].before + content + format[role].after);
-  return (messages[0]!.role === 'system' ? '' : format.withoutSystem) + framed.join('') + format.answer;
+  return (messages[0]!.role === 'system' ? '' : format.withoutSystem) + framed.join('') + format.prefix;
 }
 
 /** Go text/template with Ollama's variables: `.Messages`, and `.System`, which joins all system messages. */
-function goTemplate({ system, withoutSystem, user, assistant, answer }: ChatFormat): string {
+function goTemplate({ system, withoutSystem, user, assistant, prefix }: ChatFormat): string {
   const start = withoutSystem === '' ? '' : `{{ if not .System }}${withoutSystem}{{ end }}`;
   const frameText = ({ before, after }: MessageFrame) => `${before}{{ .Content }}${after}`;
   return (
     `${start}{{ range .Messages }}{{ if eq .Role "system" }}${frameText(system)}` +
     `{{ else if eq .Role "user" }}${frameText(user)}` +
-    `{{ else if eq .Role "assistant" }}${frameText(assistant)}{{ end }}{{ end }}${answer}`
+    `{{ else if eq .Role "assistant" }}${frameText(assistant)}{{ end }}{{ end }}${prefix}`
   );
 }

@@ -38,7 +38,7 @@ export function writeTrl(config: TrainConfig, model: string, out: string): Writt
     writeFileSync(join(draft, 'train.py'), script);
     writeFileSync(join(draft, 'job.sh'), jobScript);
   });
-  const warnings = warningsOf(config, train.weights, train.excluded + validation.excluded);
+  const warnings = warningsOf(config, train.weights, train.excludedCount + validation.excludedCount);
   return { trainer, examples, warnings };
 }
 
@@ -50,23 +50,23 @@ function rowsOf({ dataset, objective, template }: TrainConfig, split: 'train' | 
       : readConversations(dataset, split).map(({ messages: prompt, completion, weight }) => {
           return { weight, row: trlSftRow({ prompt, completion }) };
         });
-  const included = examples.filter(({ weight }) => weight > 0);
+  const includedExamples = examples.filter(({ weight }) => weight > 0);
   const variables = Object.keys(template).length > 0 && { chat_template_kwargs: template };
   return {
-    rows: included.map(({ row }) => ({ ...row, ...variables })),
-    weights: included.map(({ weight }) => weight),
-    excluded: examples.length - included.length,
+    rows: includedExamples.map(({ row }) => ({ ...row, ...variables })),
+    weights: includedExamples.map(({ weight }) => weight),
+    excludedCount: examples.length - includedExamples.length,
   };
 }
 
 function warningsOf(
   { limits, method, patience }: TrainConfig,
   weights: readonly number[],
-  excluded: number,
+  excludedCount: number,
 ): readonly string[] {
   const warnings = [
     weights.some((weight) => weight !== weights[0]) && "TRL ignores the examples' weights",
-    excluded > 0 && `excluded ${plural(excluded, 'example')} with a weight of 0 or less`,
+    excludedCount > 0 && `excluded ${plural(excludedCount, 'example')} with a weight of 0 or less`,
     method.kind === 'lora' &&
       method.quantization !== 'none' &&
       `train.py doesn't quantise the base model (method.quantization=${method.quantization}), so use the adapter without model.quantization`,

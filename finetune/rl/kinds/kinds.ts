@@ -1,7 +1,7 @@
 /** Trains with `rl` configs of all kinds, and checks all configs except experiments. */
 import type { CommandContext } from '../../../src/base/context.js';
 import { UserError, unlessRejected } from '../../../src/base/errors.js';
-import { type ConfigKindName, configKinds, kindOfConfig } from '../../../src/config/file.js';
+import { type ConfigKindName, configKindOf, configKinds } from '../../../src/config/file.js';
 import { type Finding, okFinding } from '../../../src/experiment/preflight/findings.js';
 import { isNumericConfig, loadNumericConfig } from '../numeric/numeric-config.js';
 
@@ -44,7 +44,7 @@ export async function checkConfigByKind(
   { cwd }: CommandContext,
 ): Promise<readonly Finding[] | undefined> {
   // The check for experiments will report an unreadable config.
-  const kind = unlessRejected(() => kindOfConfig(file, cwd));
+  const kind = unlessRejected(() => configKindOf(file, cwd));
   if (kind === undefined || kind === 'experiment') return undefined;
   const notes: Finding[] = [];
   try {

@@ -5,7 +5,7 @@ import type { ParameterSpec, ParameterVector } from '../../../src/policies/polic
 import { createBaseline } from '../../../src/proposers/create-baseline.js';
 import type { ScoredParameters } from '../../../src/rollout/replay-buffer.js';
 
-interface SearchSetting {
+interface SearchSetup {
   readonly parameters: ParameterSpec;
   /** The evaluations of the warm-up, from which the search starts. */
   readonly warmup: readonly ScoredParameters[];
@@ -18,7 +18,7 @@ interface SearchSetting {
 /** @returns the name shown in tables, and all evaluations */
 export async function searchWithBaseline(
   name: BaselineName,
-  { parameters, warmup, count, randomOf, evaluate }: SearchSetting,
+  { parameters, warmup, count, randomOf, evaluate }: SearchSetup,
 ): Promise<{ readonly label: string; readonly history: readonly ScoredParameters[] }> {
   const baseline = createBaseline(defaultBaseline(name));
   const history: ScoredParameters[] = [...warmup];

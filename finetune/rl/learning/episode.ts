@@ -5,7 +5,7 @@ import type { TokenSequence } from '../../engine/batch.js';
 import type { SampledReply, Sampler } from '../../engine/sampler.js';
 
 /** True if more than one token was possible, so there is something to learn. */
-export const wasChosen = (allowed: readonly number[] | null): boolean => allowed?.length !== 1;
+export const hadChoice = (allowed: readonly number[] | null): boolean => allowed?.length !== 1;
 
 export interface RlTask {
   /** Plays `size` episodes from each start, or for each run in flight; `seed` is for sampling. */
@@ -15,7 +15,7 @@ export interface RlTask {
   /** State that the next groups depend on, in addition to the starts; stored in checkpoints. */
   readonly progress?: { save(): string; restore(saved: string): Promise<void> };
   /** Results of baseline searches in the runs that these starts determine. */
-  baselines?(starts: readonly number[]): Promise<readonly Baseline[]>;
+  baselines?(starts: readonly number[]): Promise<readonly BaselineResult[]>;
   close(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ interface Measurement {
 }
 
 /** Result of a baseline search that played as many episodes as the model. */
-interface Baseline {
+interface BaselineResult {
   readonly label: string;
   readonly bestReturn: number;
   readonly episodes: number;
@@ -93,9 +93,9 @@ function sequencesOf(turns: readonly Pick<PlayedTurn, 'reply'>[]): Pick<Episode,
         tokens.push({ id, allowed: null, logp: 0, isTrained: false });
     for (const [i, id] of reply.ids.entries()) {
       const allowed = reply.allowed[i]!;
-      tokens.push({ id, allowed, logp: reply.logp[i]!, isTrained: wasChosen(allowed) });
+      tokens.push({ id, allowed, logp: reply.logp[i]!, isTrained: hadChoice(allowed) });
     }
-    ends.push((ends.at(-1) ?? 0) + reply.allowed.filter(wasChosen).length);
+    ends.push((ends.at(-1) ?? 0) + reply.allowed.filter(hadChoice).length);
   }
   const sequences = completions.flatMap(({ promptIds, tokens }) => {
     const kept = tokens.slice(0, tokens.findLastIndex(({ isTrained }) => isTrained) + 1);

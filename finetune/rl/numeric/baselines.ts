@@ -44,7 +44,7 @@ export async function playBaseline(
       : linearSchema.parse({ kind: 'linear' }),
     environment,
   );
-  const setting = { environment, family, maxSteps: Number.POSITIVE_INFINITY, record: 'none' } as const;
+  const setup = { environment, family, maxSteps: Number.POSITIVE_INFINITY, record: 'none' } as const;
   const random = createGenerator(seed, [streams.candidates]);
   const seeds = deriveSeeds(seed, [streams.episodes], episodesPerCandidate);
   const { label, history } = await searchWithBaseline(name, {
@@ -52,9 +52,9 @@ export async function playBaseline(
     warmup: [],
     count: Math.max(1, Math.floor(episodes / episodesPerCandidate)),
     randomOf: () => random,
-    evaluate: async (parameters) => (await evaluate(setting, parameters, seeds)).score,
+    evaluate: async (parameters) => (await evaluate(setup, parameters, seeds)).score,
   });
   const best = history.reduce((a, b) => (b.score > a.score ? b : a));
-  const { returns } = await evaluate(setting, best.parameters, finalSeeds);
+  const { returns } = await evaluate(setup, best.parameters, finalSeeds);
   return { name, label, episodes: history.length * episodesPerCandidate, returns };
 }

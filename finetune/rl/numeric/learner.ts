@@ -34,13 +34,13 @@ const streams = { policy: 20, value: 21, order: 22 } as const;
 /** Names in checkpoints: the policy, the value function, and the moments of the training observations. */
 const parameterNames = ['policy', 'value', 'observed.count', 'observed.mean', 'observed.squares'] as const;
 
-const parameterOf = (parameters: readonly Parameter[], name: (typeof parameterNames)[number]) =>
+const valuesOf = (parameters: readonly Parameter[], name: (typeof parameterNames)[number]) =>
   parameters[parameterNames.indexOf(name)]!.values as Float64Array;
 
 const momentsIn = (parameters: readonly Parameter[]): RunningMoments => ({
-  count: parameterOf(parameters, 'observed.count'),
-  mean: parameterOf(parameters, 'observed.mean'),
-  squares: parameterOf(parameters, 'observed.squares'),
+  count: valuesOf(parameters, 'observed.count'),
+  mean: valuesOf(parameters, 'observed.mean'),
+  squares: valuesOf(parameters, 'observed.squares'),
 });
 
 export interface Learner {
@@ -57,7 +57,7 @@ export function openLearner(config: NumericConfig, environment: EnvironmentSpec)
   const head = createHead(environment);
   const { network, initialValues } = openPolicyNetwork(config, inputs, head.outputs);
   const policy = createNumericPolicy(network, head);
-  const valueLayers: LayerSizes = { inputs, ...config.value, outputs: 1 };
+  const valueLayers: LayerSizes = { inputs, ...config.valueNetwork, outputs: 1 };
   const value = openNetwork(mlpDefinition(valueLayers), config.threads);
   return {
     initialParameters() {
@@ -72,11 +72,11 @@ export function openLearner(config: NumericConfig, environment: EnvironmentSpec)
     },
     actor: (parameters) => ({
       policy,
-      theta: parameterOf(parameters, 'policy'),
+      theta: valuesOf(parameters, 'policy'),
       moments: momentsIn(parameters),
     }),
     async update(state, episodes, progress) {
-      const theta = parameterOf(state.parameters, 'value');
+      const theta = valuesOf(state.parameters, 'value');
       const batch = await makeNumericBatch(episodes, { network: value, theta }, config);
       const figures = await improve(config, { policy, value }, state, batch, progress);
       const moments = momentsIn(state.parameters);
@@ -98,8 +98,8 @@ async function improve(
   batch: NumericBatch,
   progress: number,
 ): Promise<UpdateFigures> {
-  const theta = parameterOf(state.parameters, 'policy');
-  const valueTheta = parameterOf(state.parameters, 'value');
+  const theta = valuesOf(state.parameters, 'policy');
+  const valueTheta = valuesOf(state.parameters, 'value');
   if (algorithm.kind === 'ppo') {
     const learningRate = algorithm.learningRate * (1 - progress);
     const [order] = deriveSeeds(seed, [streams.order, state.step], 1);

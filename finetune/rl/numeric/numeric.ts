@@ -52,8 +52,8 @@ function factsOf(config: NumericConfig): Omit<TrainingFacts, 'outcome'> {
 const modelOf = (policy: NumericConfig['policy']) =>
   policy.kind === 'transformer' ? policy.path : policyText(policy);
 
-const datasetOf = ({ environment: { id }, policy, seed }: NumericConfig, kept: number) =>
-  playedLineage(id, modelOf(policy), seed, { [id]: kept });
+const datasetOf = ({ environment: { id }, policy, seed }: NumericConfig, episodeCount: number) =>
+  playedLineage(id, modelOf(policy), seed, { [id]: episodeCount });
 
 function lineOf(metric: Metric): string | undefined {
   if (metric.kind === 'evaluation')

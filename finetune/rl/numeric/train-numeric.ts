@@ -96,9 +96,9 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
         const progress = Math.max(state.step / updates, playCounts.episodes / maxEpisodes(config));
         const figures = await learner.update(state, episodes, progress);
         const norm = gradientNorm(new Map([['policy', state.parameters[0]!.values]]));
-        const found = { "norm of the policy's parameters": norm };
+        const numbers = { "norm of the policy's parameters": norm };
         const advice = 'lower algorithm.learningRate or, with trpo, algorithm.maxKl';
-        rejectNonFinite(state.step, found, 'algorithm', advice);
+        rejectNonFinite(state.step, numbers, 'algorithm', advice);
         const steps = episodes.reduce((sum, { rewards }) => sum + rewards.length, 0);
         playCounts = { episodes: playCounts.episodes + episodes.length, steps: playCounts.steps + steps };
         const reward = mean(episodes.map(returnOf));
@@ -141,13 +141,13 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
 function playBatch(
   { config, environments, learner }: OpenedTraining,
   parameters: readonly Parameter[],
-  before: number,
+  episodesBefore: number,
 ): Promise<readonly NumericEpisode[]> {
   const { batchEpisodes = Number.POSITIVE_INFINITY, batchSteps, seed } = config;
-  const limit = Math.min(batchEpisodes, maxEpisodes(config) - before);
+  const limit = Math.min(batchEpisodes, maxEpisodes(config) - episodesBefore);
   return playEpisodes(learner.actor(parameters), environments, (index, steps) =>
     index < limit && (index < environments.length || steps < batchSteps)
-      ? trainingStart(seed, before + index)
+      ? trainingStart(seed, episodesBefore + index)
       : undefined,
   );
 }
@@ -155,12 +155,12 @@ function playBatch(
 /** Plays one episode per seed with the most probable actions. @returns the episodes' returns */
 async function play(
   { environments, learner }: OpenedTraining,
-  policy: readonly Parameter[],
+  parameters: readonly Parameter[],
   seeds: readonly number[],
 ): Promise<readonly number[]> {
   const start = (index: number): EpisodeStart | undefined =>
     index < seeds.length ? { seed: seeds[index]!, actionSeed: undefined } : undefined;
-  return (await playEpisodes(learner.actor(policy), environments, start)).map(returnOf);
+  return (await playEpisodes(learner.actor(parameters), environments, start)).map(returnOf);
 }
 
 const maxEpisodes = ({ maxEpisodes = Number.POSITIVE_INFINITY }: NumericConfig) => maxEpisodes;
@@ -174,8 +174,8 @@ function trainingStart(seed: number, episode: number): EpisodeStart {
 /** Seeds of the evaluations that select the best weights (stage 0), or of the final one (stage 1). */
 function evaluationSeeds({ seed, evaluation }: NumericConfig, stage: 0 | 1): readonly number[] {
   const random = createGenerator(seed, [streams.heldOut, stage]);
-  const first = (stage + 1) * 2 ** 31;
-  return Array.from({ length: evaluation.episodes }, () => first + random.integers(0, 2 ** 31));
+  const lowestSeed = (stage + 1) * 2 ** 31;
+  return Array.from({ length: evaluation.episodes }, () => lowestSeed + random.integers(0, 2 ** 31));
 }
 
 async function openEnvironments(

@@ -58,11 +58,11 @@ const proposerSettings = learningSettings.extend({
     .describe('Baseline searches on the held-out runs, with as many episodes as the model'),
 });
 
-const schema = proposerSettings.superRefine((written, context) => {
-  const { baselines, reward } = written;
+const schema = proposerSettings.superRefine((settings, context) => {
+  const { baselines, reward } = settings;
   const reject = (path: readonly string[], message: string) =>
     context.addIssue({ code: 'custom', path: [...path], message });
-  checkObjective(written, reject);
+  checkObjective(settings, reject);
   if (baselines.length === 0 && !isAbsolute(reward))
     reject(
       ['baselines'],
@@ -102,10 +102,10 @@ export function isProposerConfig(file: string, cwd: string): boolean {
 
 /** @throws UserError like `loadTrainConfig`; of the tasks' problems, it lists those of the first invalid one */
 export function loadProposerConfig(...source: ConfigArgs): ProposerConfig {
-  const { config, read } = readTrainingConfig('rl', proposerKind, ...source);
+  const { config, input } = readTrainingConfig('rl', proposerKind, ...source);
   const { heldOut = config.tasks } = config;
   const resolved = { ...config, heldOut, model: modelDirectory(config.model, undefined, 'model') };
-  checkTasks(runPlans(resolved), read.content, read.where);
+  checkTasks(runPlans(resolved), input.content, input.where);
   return resolved;
 }
 

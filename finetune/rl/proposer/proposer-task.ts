@@ -47,15 +47,15 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
   const rewardsOf = await openReward(config.reward);
   const isConstrained = config.answers.format === 'constrained';
   const plans = runPlans(config);
-  const training = new RunsInFlight(plans.tasks, config.groups, env);
+  const trainingRuns = new RunsInFlight(plans.tasks, config.groups, env);
   const configsFrom = (starts: readonly number[]) => starts.map((start) => configOf(plans.heldOut, start));
   const playBaselines = (starts: readonly number[]) =>
     Promise.all(config.baselines.map((name) => playBaseline(name, configsFrom(starts), env)));
   const baselinesByStarts = new Map<string, ReturnType<typeof playBaselines>>();
   const getBaselines = (starts: readonly number[]) => {
-    const played = baselinesByStarts.get(starts.join()) ?? playBaselines(starts);
-    baselinesByStarts.set(starts.join(), played);
-    return played;
+    const results = baselinesByStarts.get(starts.join()) ?? playBaselines(starts);
+    baselinesByStarts.set(starts.join(), results);
+    return results;
   };
   const iterate: Iterate = async (sampler, runs, seeds) => {
     const prompts = runs.map((run) => run.prompt());
@@ -70,7 +70,7 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
     for (const [i, run] of runs.entries()) {
       const runReplies = replies.slice(start, start + seeds[i]!.length);
       start += runReplies.length;
-      const group = await run.judge(runReplies, isConstrained);
+      const group = await run.evaluateReplies(runReplies, isConstrained);
       answeredPrompts.push({
         prompt: prompts[i]!.map(({ content }) => content).join('\n\n'),
         replies: runReplies,
@@ -83,7 +83,7 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
   };
   return {
     async play(sampler, _, size, seed) {
-      const runs = await training.next();
+      const runs = await trainingRuns.next();
       const seeds = deriveSeeds(seed, [], runs.length * size);
       const runSeeds = runs.map((_, i) => seeds.slice(i * size, (i + 1) * size));
       const answeredPrompts = await iterate(sampler, runs, runSeeds);
@@ -93,15 +93,15 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
     },
     async measure(sampler, starts, seed) {
       const outcomes = await playRuns(sampler, configsFrom(starts), env, iterate, seed);
-      const rivals = isAbsolute(config.reward) ? [] : await getBaselines(starts);
+      const baselines = isAbsolute(config.reward) ? [] : await getBaselines(starts);
       const scores = outcomes.flatMap(({ answeredPrompts }) => answeredPrompts.flatMap(scoresOf));
       const bestReturns = outcomes.flatMap(({ best }) => best ?? []);
       return {
         values: outcomes.map(({ answeredPrompts, best }, i) =>
           mean(
-            rivals.length === 0
+            baselines.length === 0
               ? answeredPrompts.flatMap(({ rewards }) => rewards)
-              : rivals.map(({ returns }) => winScore(best, returns[i]!)),
+              : baselines.map(({ returns }) => winScore(best, returns[i]!)),
           ),
         ),
         ...(scores.length > 0 && { policyReturn: mean(scores) }),
@@ -113,8 +113,8 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
       baselines: async (starts) =>
         (await getBaselines(starts)).map(({ returns, ...one }) => ({ ...one, bestReturn: mean(returns) })),
     }),
-    progress: { save: () => training.save(), restore: (saved) => training.restore(saved) },
-    close: () => training.close(),
+    progress: { save: () => trainingRuns.save(), restore: (saved) => trainingRuns.restore(saved) },
+    close: () => trainingRuns.close(),
   };
 }
 
@@ -148,20 +148,20 @@ class RunsInFlight {
 
   /** Returns the runs, each with at least one iteration left. */
   async next(): Promise<readonly RunInFlight[]> {
-    for (let place = 0; place < this.#count; place++) {
-      const slot = this.#slots[place];
+    for (let slotIndex = 0; slotIndex < this.#count; slotIndex++) {
+      const slot = this.#slots[slotIndex];
       if (slot !== undefined && slot.run.state.iteration < slot.until) continue;
       await slot?.run.close();
-      this.#slots[place] = await this.#begin(place, slot === undefined);
+      this.#slots[slotIndex] = await this.#begin(slotIndex, slot === undefined);
     }
     return this.#slots.map(({ run }) => run);
   }
 
   /** Starts the next run. Shortens the first runs by different amounts, so that runs in flight differ in iteration. */
-  async #begin(place: number, isFirst: boolean): Promise<RunSlot> {
+  async #begin(slotIndex: number, isFirst: boolean): Promise<RunSlot> {
     const number = this.#nextNumber++;
     const config = configOf(this.#plan, number);
-    const share = isFirst ? (place + 1) / this.#count : 1;
+    const share = isFirst ? (slotIndex + 1) / this.#count : 1;
     return { number, until: Math.ceil(config.iterations * share), run: await openRun(config, this.#env) };
   }
 

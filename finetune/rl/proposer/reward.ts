@@ -8,11 +8,11 @@ import type { ScoredParameters } from '../../../src/rollout/replay-buffer.js';
 import { largest, smallest, standardDeviation } from '../../../src/statistics/descriptive.js';
 
 /** Keys of every kind of reward. */
-const sharedFields = (invalid: number, of = 'an invalid reply') => ({
+const sharedFields = (invalid: number, replyText = 'an invalid reply') => ({
   invalid: z
     .number()
     .default(invalid)
-    .describe(`Reward for ${of}, but at most the lowest reward of the other replies in its group`),
+    .describe(`Reward for ${replyText}, but at most the lowest reward of the other replies in its group`),
   shuffle: z
     .boolean()
     .default(false)

@@ -31,7 +31,7 @@ export interface RunInFlight {
   prompt(): readonly ChatMessage[];
   readonly grammar: AnswerGrammar;
   /** Evaluates the replies to the current prompt; reuses earlier evaluations of the same parameters. */
-  judge(
+  evaluateReplies(
     replies: readonly Pick<SampledReply, 'text' | 'isComplete'>[],
     constrained: boolean,
   ): Promise<CandidateGroup>;
@@ -54,12 +54,12 @@ const placeholderModel: LanguageModel = {
 export async function openRun(
   config: Config,
   env: Readonly<Record<string, string | undefined>>,
-  from?: RunState,
+  savedState?: RunState,
 ): Promise<RunInFlight> {
   const assembly = await assemble(config, env, undefined, { model: placeholderModel });
   const { environment, family } = assembly;
   const { evaluation, seed } = config;
-  const setting: EvaluationSetup = {
+  const setup: EvaluationSetup = {
     environment,
     family,
     maxSteps: evaluation.maxSteps,
@@ -67,20 +67,20 @@ export async function openRun(
     workers: assembly.workers,
   };
   const seeds = evaluationSeeds(seed, evaluation.episodes);
-  const buffer = createReplayBuffer(from?.entries);
+  const buffer = createReplayBuffer(savedState?.entries);
   const prompter = new Prompter({ ...assembly, buffer, recorded: emptyRun });
-  let lastIteration = from?.iteration ?? 0;
+  let lastIteration = savedState?.iteration ?? 0;
   const entriesByKey = new Map(buffer.entries.map((entry) => [vectorKey(entry.parameters), entry]));
   const evaluateOnce = async (parameters: ParameterVector, iteration: number, candidate: number) => {
     const source = iteration === 0 ? 'warm-up' : 'proposal';
-    const place = { iteration, group: iteration, candidate, source } as const;
-    const before = entriesByKey.get(vectorKey(parameters));
-    if (before !== undefined) return { ...before, ...place };
-    const { entry } = await evaluatePolicy(setting, parameters, seeds, place);
+    const origin = { iteration, group: iteration, candidate, source } as const;
+    const earlierEntry = entriesByKey.get(vectorKey(parameters));
+    if (earlierEntry !== undefined) return { ...earlierEntry, ...origin };
+    const { entry } = await evaluatePolicy(setup, parameters, seeds, origin);
     entriesByKey.set(vectorKey(parameters), entry);
     return entry;
   };
-  if (from === undefined)
+  if (savedState === undefined)
     for (const [i, parameters] of randomPolicies(config, family, []).entries())
       buffer.append([await evaluateOnce(parameters, 0, i)]);
   const encoding = encodingFor(family, config.prompts.set);
@@ -91,7 +91,7 @@ export async function openRun(
     },
     prompt: () => prompter.messages(lastIteration + 1),
     grammar: answerGrammar(encoding.spec),
-    async judge(replies, constrained) {
+    async evaluateReplies(replies, constrained) {
       const candidates: Candidate[] = [];
       for (const { text, isComplete } of replies) {
         const finishReason = isComplete ? 'stop' : 'length';

@@ -68,12 +68,12 @@ export function configOfTask({ experiment, model, tasks }: TaskPlan, task: numbe
 }
 
 /** Merges mappings key by key, except those of different kinds. Other values in `over` replace those in `under`. */
-function merge(under: ConfigLayer, over: ConfigLayer): ConfigLayer {
-  const result: Record<string, unknown> = { ...under };
-  for (const [key, value] of Object.entries(over)) {
-    const below = under[key];
-    const isSame = isMapping(value) && isMapping(below) && [below.kind, undefined].includes(value.kind);
-    result[key] = isSame ? merge(below, value) : value;
+function merge(base: ConfigLayer, changes: ConfigLayer): ConfigLayer {
+  const result: Record<string, unknown> = { ...base };
+  for (const [key, value] of Object.entries(changes)) {
+    const current = base[key];
+    const canMerge = isMapping(value) && isMapping(current) && [current.kind, undefined].includes(value.kind);
+    result[key] = canMerge ? merge(current, value) : value;
   }
   return result;
 }
@@ -85,7 +85,7 @@ export const layerLongForm = (path: Path, value: unknown) =>
 const taskLists = ['tasks', 'heldOut'] as const;
 
 /** Adds the keys of an experiment's config to a schema's `experiment` and to the items of its lists of tasks. */
-export function withExperimentKeys(own: SchemaNode): SchemaNode {
+export function withExperimentKeys(schema: SchemaNode): SchemaNode {
   const excludedKeys = new Set(['$schema', 'slurm', 'sweep', ...reservedKeys]);
   const keys = Object.entries(partialSchema(experimentKind.json).properties!);
   const properties = Object.fromEntries(keys.filter(([key]) => !excludedKeys.has(key)));
@@ -94,11 +94,11 @@ export function withExperimentKeys(own: SchemaNode): SchemaNode {
     properties: { ...node.properties, ...properties },
     additionalProperties: false,
   });
-  const { experiment, ...others } = own.properties!;
+  const { experiment, ...others } = schema.properties!;
   const lists = taskLists.map((list) => [list, { ...others[list], items: addKeys(others[list]!.items!) }]);
   return {
-    ...own,
-    properties: { ...own.properties, experiment: addKeys(experiment!), ...Object.fromEntries(lists) },
+    ...schema,
+    properties: { ...schema.properties, experiment: addKeys(experiment!), ...Object.fromEntries(lists) },
   };
 }
 
@@ -123,8 +123,8 @@ export function checkTasks(
       } catch (error) {
         throw mapProblems(error, (problem) => {
           const fieldPath = problem.field?.split('.') ?? [];
-          const own = [list, taskIndex, ...fieldPath];
-          const path = valueAt(own, content) === undefined ? ['experiment', ...fieldPath] : own;
+          const taskPath = [list, taskIndex, ...fieldPath];
+          const path = valueAt(taskPath, content) === undefined ? ['experiment', ...fieldPath] : taskPath;
           return { ...where(path, 'value'), ...problem, field: fieldName(path) };
         });
       }

@@ -54,7 +54,7 @@ function objectiveFor(settings: ObjectiveSettings, context: PolicyContext): Poli
 function policyGradient(
   settings: CommonSettings,
   { temperature, reused }: PolicyContext,
-  loss: (tokens: TokenValues, old: Value) => ReturnType<typeof policyLoss>,
+  loss: (tokens: TokenValues, oldLogps: Value) => ReturnType<typeof policyLoss>,
   weightsOf: (update: readonly RlExample[]) => (example: TokenSequence) => number,
 ): PolicyObjective {
   return {
@@ -69,8 +69,8 @@ const reinforce = (settings: ReinforceSettings, context: PolicyContext): PolicyO
   policyGradient(
     settings,
     { ...context, reused: false },
-    (tokens, old) =>
-      policyLoss(tokens, old, arithmetic(tokens).mul(tokens.input('advantages'), tokens.logp), settings),
+    (tokens, oldLogps) =>
+      policyLoss(tokens, oldLogps, arithmetic(tokens).mul(tokens.input('advantages'), tokens.logp), settings),
     (update) => () => 1 / update.length,
   );
 
@@ -79,11 +79,11 @@ const rloo = (settings: RlooSettings, context: PolicyContext): PolicyObjective =
   policyGradient(
     settings,
     context,
-    (tokens, old) => {
+    (tokens, oldLogps) => {
       const { sub, exp } = arithmetic(tokens);
-      const ratio = exp(groupSum(tokens, tokens.groups('sequences'), sub(tokens.logp, old)));
+      const ratio = exp(groupSum(tokens, tokens.groups('sequences'), sub(tokens.logp, oldLogps)));
       const gain = clippedSurrogate(tokens, ratio, tokens.input('advantages'), settings.clip);
-      return policyLoss(tokens, old, gain, settings);
+      return policyLoss(tokens, oldLogps, gain, settings);
     },
     sequenceMean,
   );
@@ -98,13 +98,13 @@ function grpo(settings: GrpoSettings, context: PolicyContext): PolicyObjective {
   const objective = policyGradient(
     settings,
     context,
-    (tokens, old) => {
+    (tokens, oldLogps) => {
       const { number, mul, sub } = arithmetic(tokens);
-      const ratio = importanceRatio(tokens, old);
+      const ratio = importanceRatio(tokens, oldLogps);
       const gain = clippedSurrogate(tokens, ratio, tokens.input('advantages'), settings.clip);
       const penalize = (corrected: Value) =>
         kl === 0 ? corrected : sub(corrected, mul(klToReference(tokens, ratio), number(kl)));
-      return policyLoss(tokens, old, gain, settings, penalize);
+      return policyLoss(tokens, oldLogps, gain, settings, penalize);
     },
     (update) => grpoWeights(update, settings, context),
   );

@@ -33,10 +33,10 @@ export function ppo(settings: PpoSettings, { temperature, reused }: PolicyContex
     parameters,
     build(tokens) {
       const { number, add, mul } = arithmetic(tokens);
-      const old = oldLogp(tokens, reused);
-      const ratio = importanceRatio(tokens, old);
+      const oldLogps = oldLogp(tokens, reused);
+      const ratio = importanceRatio(tokens, oldLogps);
       const gain = clippedSurrogate(tokens, ratio, tokens.input('advantages'), settings.clip);
-      const policy = policyLoss(tokens, old, gain, settings);
+      const policy = policyLoss(tokens, oldLogps, gain, settings);
       const values = valuesOf(tokens);
       const critic = mul(valueLoss(tokens, values, settings.valueClip), number(settings.valueCoefficient));
       return { loss: add(policy.loss, critic), outputs: { ...policy.outputs, values } };
@@ -67,8 +67,8 @@ function valuesOf({ g, hidden, parameter }: TokenValues): Value {
 /** ½ Σ weights·max((V − R)², (clip(V, V_old ± clip) − R)²) */
 function valueLoss(tokens: TokenValues, values: Value, clip: number): Value {
   const { number, add, sub, mul, min, max, total } = arithmetic(tokens);
-  const [returns, old] = [tokens.input('returns'), tokens.input('old_values')];
-  const clipped = max(min(values, add(old, number(clip))), sub(old, number(clip)));
+  const [returns, oldValues] = [tokens.input('returns'), tokens.input('old_values')];
+  const clipped = max(min(values, add(oldValues, number(clip))), sub(oldValues, number(clip)));
   const squaredError = (value: Value) => mul(sub(value, returns), sub(value, returns));
   const largerSquare = max(squaredError(values), squaredError(clipped));
   return mul(total(mul(tokens.input('weights'), largerSquare)), number(0.5));

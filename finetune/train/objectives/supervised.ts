@@ -21,10 +21,10 @@ export function sftInputs(examples: readonly TokenExample[]): GetInputs<TokenExa
 
 /** Σ |weight|·factor over the trained tokens: the divisor that makes the loss a mean. */
 function totalWeight(examples: readonly TokenExample[]): number {
-  return examples.reduce((sum, example) => sum + Math.abs(example.weight) * factorsOf(example), 0);
+  return examples.reduce((sum, example) => sum + Math.abs(example.weight) * factorSum(example), 0);
 }
 
-const factorsOf = (example: TokenExample): number =>
+const factorSum = (example: TokenExample): number =>
   example.factors?.reduce((sum, factor) => sum + factor, 0) ?? trainedLength(example);
 
 export interface ComparedExample {
@@ -52,23 +52,23 @@ export function dpo(beta: number): Objective {
 /** log σ(x) = −log(1 + e⁻ˣ), computed as −m − log(e⁻ᵐ + e⁻ˣ⁻ᵐ) with m = max(0, −x) so no exponential overflows. */
 function logSigmoid(tokens: TokenValues, x: string): string {
   const { number, add, sub, neg, max, exp, log } = arithmetic(tokens);
-  const m = tokens.detached(max(neg(x), number(0)));
+  const m = tokens.detach(max(neg(x), number(0)));
   return neg(add(m, log(add(exp(neg(m)), exp(sub(neg(x), m))))));
 }
 
 /** @param pairs all pairs that the loss averages over; both replies of a pair have the same weight */
 export function dpoInputs<E extends TokenExample>(
   pairs: readonly Family<E>[],
-  compared: ReadonlyMap<E, ComparedExample>,
+  comparisons: ReadonlyMap<E, ComparedExample>,
 ): GetInputs<E> {
   const total = pairs.reduce((sum, [first]) => sum + Math.abs(first!.weight), 0);
   const shares = new Map<E, number>();
   for (const pair of pairs) {
-    const tokens = pair.reduce((sum, example) => sum + trainedLength(example), 0);
-    for (const example of pair) shares.set(example, example.weight / (total * tokens));
+    const tokenCount = pair.reduce((sum, example) => sum + trainedLength(example), 0);
+    for (const example of pair) shares.set(example, example.weight / (total * tokenCount));
   }
   return (example) => {
-    const { chosen, referenceLogp } = compared.get(example)!;
+    const { chosen, referenceLogp } = comparisons.get(example)!;
     return { weights: shares.get(example)!, signs: chosen ? 1 : -1, reference_logp: referenceLogp };
   };
 }

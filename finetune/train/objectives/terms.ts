@@ -31,14 +31,14 @@ export function groupSum(tokens: TokenValues, groups: Value, values: Value): Val
 }
 
 /** Log-probabilities before the update. Unless completions are reused, these are the current log-probabilities. */
-export function oldLogp({ logp, input, detached }: TokenValues, reused: boolean): Value {
-  return reused ? input('old_logp') : detached(logp);
+export function oldLogp({ logp, input, detach }: TokenValues, reused: boolean): Value {
+  return reused ? input('old_logp') : detach(logp);
 }
 
 /** π / π_old per token. */
-export function importanceRatio(tokens: TokenValues, old: Value): Value {
+export function importanceRatio(tokens: TokenValues, oldLogps: Value): Value {
   const { sub, exp } = arithmetic(tokens);
-  return exp(sub(tokens.logp, old));
+  return exp(sub(tokens.logp, oldLogps));
 }
 
 /** min(ρ·A, clip(ρ, 1 − low, 1 + high)·A), the PPO surrogate (Schulman et al. 2017, arXiv 1707.06347). */
@@ -66,14 +66,15 @@ export function klToReference(tokens: TokenValues, ratio: Value): Value {
 /** −Σ weights·importance·gain − Σ entropy_weights·entropy; `penalize` modifies importance·gain. */
 export function policyLoss(
   tokens: TokenValues,
-  old: Value,
+  oldLogps: Value,
   gain: Value,
   settings: CommonSettings,
   penalize: (gain: Value) => Value = (value) => value,
 ): { readonly loss: Value; readonly outputs: { readonly entropy: Value } } {
   const { mul, sub, neg, total } = arithmetic(tokens);
   const { maxImportance } = settings;
-  const weightedGain = maxImportance === 0 ? gain : mul(gain, importanceWeights(tokens, old, maxImportance));
+  const weightedGain =
+    maxImportance === 0 ? gain : mul(gain, importanceWeights(tokens, oldLogps, maxImportance));
   const corrected = penalize(weightedGain);
   const entropy = tokens.entropy();
   const loss = neg(total(mul(tokens.input('weights'), corrected)));
@@ -106,11 +107,11 @@ export function likelihood(temperature: number, head?: OutputHead): Objective {
 const maxLogRatio = 40;
 
 /** Constant π_old / π_sampler per completion, the product over its tokens; 0 if it is above the maximum. */
-function importanceWeights(tokens: TokenValues, old: Value, maximum: number): Value {
-  const { g, precision, input, detached } = tokens;
+function importanceWeights(tokens: TokenValues, oldLogps: Value, maximum: number): Value {
+  const { g, precision, input, detach } = tokens;
   const { number, sub, min, mul, exp } = arithmetic(tokens);
-  const own = sub(detached(old), input('sampler_logp'));
-  const logarithm = groupSum(tokens, tokens.groups('sequences'), own);
-  const ratio = exp(min(logarithm, number(maxLogRatio)));
+  const logRatios = sub(detach(oldLogps), input('sampler_logp'));
+  const logRatio = groupSum(tokens, tokens.groups('sequences'), logRatios);
+  const ratio = exp(min(logRatio, number(maxLogRatio)));
   return mul(ratio, g.cast(g.op('LessOrEqual', [ratio, number(maximum)]), precision));
 }

@@ -5,7 +5,7 @@
  * numbers of the grid, ranks), and splits all other text into bytes.
  */
 import path from 'node:path';
-import { randomModel } from '../../../finetune/engine/first-values.js';
+import { drawWeights } from '../../../finetune/engine/first-values.js';
 import { tensorOf, writeSafetensors } from '../../../finetune/engine/safetensors-writer.js';
 import { type ModelShape, runAsScript, writeModelDirectory } from '../../../scripts/model-directory.js';
 import { createGenerator } from '../../../src/base/random/generator.js';
@@ -52,7 +52,7 @@ export function writeTinyModel(directory: string, shape: ModelShape = tinyShape,
     words: words.map(({ text }) => text),
   });
   const decoder = parseDecoderConfig(config, path.join(directory, 'config.json'));
-  const parameters = randomModel(decoder, deviation, seed);
+  const parameters = drawWeights(decoder, deviation, seed);
   const embedding = parameters.find(({ name }) => name === 'model.embed_tokens.weight')!;
   const placed = words.map((word) => ({ word, row: idOf(word.text) }));
   embedWords(embedding.values, shape.hidden, deviation, placed, createGenerator(seed, [1]));

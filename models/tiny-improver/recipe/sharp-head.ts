@@ -5,7 +5,7 @@
  * narrow the values, which hurts the search (docs/log).
  */
 
-import { readConversations, renderExample, replyEndId } from '../../../finetune/dataset/read-dataset.js';
+import { encodeExample, readConversations, replyEndId } from '../../../finetune/dataset/read-dataset.js';
 import type { TokenExample } from '../../../finetune/engine/batch.js';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
@@ -56,7 +56,7 @@ function examplesOf(directory: string, dataset: string, wanted: number): readonl
   return all
     .filter((_, i) => i % stride === 0)
     .slice(0, wanted)
-    .map((conversation) => renderExample(tokenizer, end, conversation));
+    .map((conversation) => encodeExample(tokenizer, end, conversation));
 }
 
 /** Log-sum-exp of the logits of each kind: [count, kinds]. */

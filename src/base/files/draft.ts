@@ -40,27 +40,27 @@ export function keepLocksUntilExit(): void {
 }
 
 /** True if an output with this name exists and must not be replaced. */
-export const isTaken = (output: string): boolean => existsSync(output) && !isIncomplete(output);
+export const isTaken = (output: string): boolean => existsSync(output) && !isReplaceable(output);
 
 /**
  * True if the command that wrote this output was killed after completing it, and the output hasn't changed since.
  * If so, the same command may replace it.
  */
-export function isIncomplete(output: string): boolean {
+export function isReplaceable(output: string): boolean {
   const lock = lockPath(output);
   if (!existsSync(lock) || !existsSync(output) || isLocked(lock)) return false;
-  const [, completed] = readOwnText(lock).split('\n');
-  return completed === stateHash(output);
+  const [, completedHash] = readOwnText(lock).split('\n');
+  return completedHash === stateHash(output);
 }
 
 /** A hash that changes with the name, size, modification time or inode of any file in the output. */
 function stateHash(output: string): string {
   const hash = createHash('sha256');
   const add = (path: string): void => {
-    const found = lstatSync(path);
-    const isFolder = found.isDirectory();
-    const size = isFolder ? 0 : found.size;
-    hash.update(JSON.stringify([path.slice(output.length), found.ino, size, Math.round(found.mtimeMs)]));
+    const stats = lstatSync(path);
+    const isFolder = stats.isDirectory();
+    const size = isFolder ? 0 : stats.size;
+    hash.update(JSON.stringify([path.slice(output.length), stats.ino, size, Math.round(stats.mtimeMs)]));
     if (isFolder) for (const name of readdirSync(path).toSorted()) add(join(path, name));
   };
   add(output);
@@ -80,11 +80,11 @@ export function openDraft(output: string): Draft {
   const lock = lockPath(output);
   // Release the lock if this command has written the output before.
   keptLocks?.get(lock)?.();
-  const wasBegun = existsSync(lock);
-  const mayReplace = isIncomplete(output);
+  const hadLock = existsSync(lock);
+  const mayReplace = isReplaceable(output);
   // If this process is killed, the lock that it leaves behind shows that policyloop wrote the draft.
   const release = lockRun(lock, { keepAtExit: true });
-  if (existsSync(path) && !wasBegun) {
+  if (existsSync(path) && !hadLock) {
     release();
     throw new UserError({
       field: '--out',
@@ -120,9 +120,9 @@ export function openDraft(output: string): Draft {
 
 /** Flushes a file, or a directory with its contents, to disk. */
 function syncAll(path: string): void {
-  const found = lstatSync(path);
-  if (found.isDirectory()) for (const name of readdirSync(path)) syncAll(join(path, name));
-  if (found.isDirectory() || found.isFile()) syncFile(path);
+  const stats = lstatSync(path);
+  if (stats.isDirectory()) for (const name of readdirSync(path)) syncAll(join(path, name));
+  if (stats.isDirectory() || stats.isFile()) syncFile(path);
 }
 
 /** Writes a file or directory, which appears only once it is complete. If `write` fails, the draft is removed. */

@@ -82,8 +82,8 @@ function writeDraft(path: string, content: string | Uint8Array | Iterable<Uint8A
 
 /** @throws UserError for a device, pipe or socket such as `/dev/stdout`, which writing would replace with a file */
 export function rejectDevice(path: string): void {
-  const existing = statSync(path, { throwIfNoEntry: false });
-  if (existing === undefined || existing.isFile() || existing.isDirectory()) return;
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined || stats.isFile() || stats.isDirectory()) return;
   const message = 'is a device, pipe or socket, not a file';
   throw new UserError({ file: path, message, hint: 'choose a file' });
 }
@@ -133,10 +133,10 @@ export function makeDirectory(path: string, field = '--run-dir'): void {
 /**
  * Turns text into a name for files, directories and jobs: letters, digits, dot, hyphen and underscore, starting
  * with a letter or digit. A long name is shortened and ends in a hash.
- * @param otherwise the result if `text` has no usable characters
+ * @param fallback the result if `text` has no usable characters
  */
-export function plainName(text: string, otherwise: string): string {
-  const name = text.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-._]+/, '') || otherwise;
+export function plainName(text: string, fallback: string): string {
+  const name = text.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-._]+/, '') || fallback;
   if (name.length <= maxPartLength) return name;
   return `${name.slice(0, maxPartLength - 9)}-${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
 }
@@ -162,11 +162,11 @@ export function readJson(file: string, symlinks: SymlinkMode = 'follow'): unknow
 export const readOwnJson = (file: string): unknown => readJson(file, 'reject');
 
 /** Path of the file whose name is most similar, among those in the same folder that match `wanted`. */
-export function nearestFile(name: string, cwd: string, wanted: RegExp): string | undefined {
+export function nearestFile(name: string, cwd: string, pattern: RegExp): string | undefined {
   const folder = resolve(cwd, dirname(name));
-  const files = existsSync(folder) ? readdirSync(folder).filter((file) => wanted.test(file)) : [];
-  const near = closestMatch(basename(name), files);
-  return near && name.slice(0, -basename(name).length) + near;
+  const files = existsSync(folder) ? readdirSync(folder).filter((file) => pattern.test(file)) : [];
+  const match = closestMatch(basename(name), files);
+  return match && name.slice(0, -basename(name).length) + match;
 }
 
 /**
@@ -211,25 +211,25 @@ export function foldersMatching(pattern: string, from: string): readonly string[
         message: `this pattern searches more than ${maxFolders} folders`,
         hint: 'use a more specific path',
       });
-    return innerFolders(folder);
+    return subfolderNames(folder);
   };
   const withDescendants = (folder: string): readonly string[] => [
     folder,
     ...searchFolder(folder).flatMap((name) => withDescendants(join(folder, name))),
   ];
-  let found: readonly string[] = [isAbsolute(pattern) ? parse(pattern).root : from];
-  for (const part of pattern.split('/').filter((one) => one !== '' && one !== '.')) {
-    if (part === '**') found = [...new Set(found.flatMap(withDescendants))];
+  let paths: readonly string[] = [isAbsolute(pattern) ? parse(pattern).root : from];
+  for (const part of pattern.split('/').filter((text) => text !== '' && text !== '.')) {
+    if (part === '**') paths = [...new Set(paths.flatMap(withDescendants))];
     else if (isPattern(part))
-      found = found.flatMap((folder) =>
+      paths = paths.flatMap((folder) =>
         searchFolder(folder).flatMap((name) => (isMatch(part, name) ? [join(folder, name)] : [])),
       );
-    else found = found.map((folder) => join(folder, part)).filter((folder) => existsSync(join(folder, '.')));
+    else paths = paths.map((folder) => join(folder, part)).filter((folder) => existsSync(join(folder, '.')));
   }
-  return [...new Set(found)];
+  return [...new Set(paths)];
 }
 
-function innerFolders(folder: string): readonly string[] {
+function subfolderNames(folder: string): readonly string[] {
   try {
     const items = readdirSync(folder, { withFileTypes: true });
     return items.flatMap((item) => (item.isDirectory() ? [item.name] : []));

@@ -21,18 +21,18 @@ const syncData = promisify(fdatasync);
 export class JsonLinesFile<T> {
   readonly path: string;
   #descriptor: number | undefined;
-  #written = 0;
+  #lineCount = 0;
   #dirty = false;
 
-  /** @param lines number of lines in the file */
-  constructor(path: string, lines = 0) {
+  /** @param lineCount number of lines in the file */
+  constructor(path: string, lineCount = 0) {
     this.path = path;
-    this.#written = lines;
+    this.#lineCount = lineCount;
   }
 
   /** Number of lines. */
   get length(): number {
-    return this.#written;
+    return this.#lineCount;
   }
 
   /**
@@ -40,7 +40,7 @@ export class JsonLinesFile<T> {
    */
   append(items: readonly T[]): void {
     if (items.length === 0) return;
-    const text = items.map((item) => `${this.#checked(JSON.stringify(item))}\n`).join('');
+    const text = items.map((item) => `${this.#checkedLine(JSON.stringify(item))}\n`).join('');
     this.#dirty = true;
     try {
       this.#descriptor ??= openSync(this.path, 'a');
@@ -48,11 +48,11 @@ export class JsonLinesFile<T> {
     } catch (error) {
       throw withPath(error, this.path);
     }
-    this.#written += items.length;
+    this.#lineCount += items.length;
   }
 
   /** @throws UserError for a line too long to be read again */
-  #checked(line: string): string {
+  #checkedLine(line: string): string {
     if (3 * line.length < maxLineBytes || Buffer.byteLength(line) < maxLineBytes) return line;
     throw new UserError({
       file: this.path,
@@ -139,9 +139,9 @@ export function* eachLine(path: string, symlinks: SymlinkMode = 'reject'): Gener
     for (;;) {
       if (heldBytes >= maxLineBytes) throw overlongError(path, start);
       if (heldBytes === buffer.length) buffer = Buffer.concat([buffer, Buffer.allocUnsafe(buffer.length)]);
-      const read = readSync(descriptor, buffer, heldBytes, buffer.length - heldBytes, start + heldBytes);
-      if (read === 0) return;
-      const until = heldBytes + read;
+      const bytesRead = readSync(descriptor, buffer, heldBytes, buffer.length - heldBytes, start + heldBytes);
+      if (bytesRead === 0) return;
+      const until = heldBytes + bytesRead;
       let from = 0;
       // The bytes kept from earlier reads contain no line break.
       for (let end = newlineIn(buffer, heldBytes, until); end >= 0; end = newlineIn(buffer, from, until)) {
@@ -191,8 +191,8 @@ interface LinePlace {
 export function toItem<T>(bytes: Buffer, { problem, ...place }: LinePlace & Pick<ReadOptions, 'problem'>): T {
   const text = bytes.toString('utf8');
   const parsed = isUtf8(bytes) ? parseLine(text) : { problem: 'this line is not valid UTF-8' };
-  const found = parsed.problem ?? problem?.(parsed.item);
-  if (found !== undefined) throw lineError(found, text, place);
+  const message = parsed.problem ?? problem?.(parsed.item);
+  if (message !== undefined) throw lineError(message, text, place);
   return parsed.item as T;
 }
 
@@ -215,15 +215,15 @@ function parseLine(text: string): { readonly item?: unknown; readonly problem?: 
 }
 
 /** Truncates the file after its first `lines` lines. */
-export function keepFirstLines(path: string, lines: number): void {
-  truncateFile(path, endOfLines(path, lines));
+export function keepFirstLines(path: string, lineCount: number): void {
+  truncateFile(path, endOfLines(path, lineCount));
 }
 
 /** Position after the first `lines` lines, or after the last complete line of a shorter file. */
-export function endOfLines(path: string, lines: number): number {
-  let left = lines;
+export function endOfLines(path: string, lineCount: number): number {
+  let left = lineCount;
   let end = 0;
-  if (lines === 0) return 0;
+  if (lineCount === 0) return 0;
   for (const { bytes, start } of eachLine(path)) {
     end = start + bytes.length + 1;
     if (--left === 0) break;

@@ -7,11 +7,11 @@ import { withPath } from './json-lines.js';
 import { readRegularFile } from './regular-file.js';
 
 /** Functions that release this thread's locks when it exits. */
-const heldLocks = new Set<() => void>();
+const lockReleases = new Set<() => void>();
 
 // A process that exits early must not leave locks behind.
 process.on('exit', () => {
-  for (const release of heldLocks) release();
+  for (const release of lockReleases) release();
 });
 
 /**
@@ -22,15 +22,15 @@ process.on('exit', () => {
  * @throws UserError if another process, or other code in this one, holds the lock
  */
 export function lockRun(path: string, { keepAtExit = false } = {}): () => void {
-  const own = `${process.pid} ${hostname()} ${ownStartTime()}`;
+  const ownLine = `${process.pid} ${hostname()} ${ownStartTime()}`;
   for (let tries = 0; ; tries++) {
-    if (createAtomically(path, `${own}\n`)) {
+    if (createAtomically(path, `${ownLine}\n`)) {
       removeDraftLocks(path);
       const release = () => {
-        heldLocks.delete(release);
-        if (readLock(path)?.split('\n')[0] === own) rmSync(path, { force: true });
+        lockReleases.delete(release);
+        if (readLock(path)?.split('\n')[0] === ownLine) rmSync(path, { force: true });
       };
-      if (!keepAtExit) heldLocks.add(release);
+      if (!keepAtExit) lockReleases.add(release);
       return release;
     }
     const holder = readLock(path);
@@ -105,11 +105,11 @@ function createInTwoSteps(path: string, content: string): boolean {
  * Removes only the lock that was read: if two processes find the same stale lock, the slower one must not remove
  * the new lock of the faster one.
  */
-function removeStaleLock(path: string, stale: string): void {
+function removeStaleLock(path: string, staleContent: string): void {
   const movedPath = `${path}.${process.pid}`;
   try {
     renameSync(path, movedPath);
-    if (readLock(movedPath) !== stale) linkSync(movedPath, path);
+    if (readLock(movedPath) !== staleContent) linkSync(movedPath, path);
   } catch (error) {
     // Another process has removed or replaced it.
     if (codeOf(error) !== 'EEXIST' && codeOf(error) !== 'ENOENT') throw error;
@@ -156,8 +156,8 @@ const startKey = 'policyloop: start of the process';
 
 /** Start time of this process, written to its locks to tell it apart from later processes with the same id. */
 function ownStartTime(): string {
-  const known = startTimeOf(process.pid) ?? getEnvironmentData(startKey);
-  if (known !== undefined) return String(known);
+  const startTime = startTimeOf(process.pid) ?? getEnvironmentData(startKey);
+  if (startTime !== undefined) return String(startTime);
   // Threads that start later inherit this value.
   setEnvironmentData(startKey, performance.timeOrigin);
   return String(performance.timeOrigin);

@@ -18,20 +18,20 @@ export function openRegularFile(
   path: string,
   symlinks: SymlinkMode = 'follow',
 ): { readonly descriptor: number; readonly size: number } {
-  const reject = (what: string) =>
+  const errorFor = (kind: string) =>
     new UserError({
       file: path,
-      message: `is ${what}, not a regular file`,
+      message: `is ${kind}, not a regular file`,
       hint: 'use a regular file in its place',
     });
-  if (symlinks === 'reject' && lstatSync(path).isSymbolicLink()) throw reject('a link');
+  if (symlinks === 'reject' && lstatSync(path).isSymbolicLink()) throw errorFor('a link');
   const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants;
   // Without O_NONBLOCK, opening a pipe would wait for a writer.
   const descriptor = openSync(path, O_RDONLY | O_NONBLOCK | (symlinks === 'reject' ? O_NOFOLLOW : 0));
   const stats = fstatSync(descriptor);
   if (stats.isFile()) return { descriptor, size: stats.size };
   closeSync(descriptor);
-  throw reject(stats.isDirectory() ? 'a folder' : 'a device, pipe or socket');
+  throw errorFor(stats.isDirectory() ? 'a folder' : 'a device, pipe or socket');
 }
 
 /**
@@ -53,29 +53,29 @@ export function readRegularFile(path: string, maxBytes: number, symlinks: Symlin
 }
 
 /** Maximum size in bytes of a text file of a run, other than logs and JSON. */
-const maxStateBytes = 64 * 2 ** 20;
+const maxTextBytes = 64 * 2 ** 20;
 
 /**
  * The text of a file of a run, study or training run.
  * @throws UserError for anything but a regular file (so for a link, too), or for a file above 64 MiB
  */
 export const readOwnText = (path: string): string =>
-  readRegularFile(path, maxStateBytes, 'reject').toString('utf8');
+  readRegularFile(path, maxTextBytes, 'reject').toString('utf8');
 
 /** Reads up to `length` bytes from a position; returns fewer at the end of the file. */
 export function readBytes(descriptor: number, position: number, length: number): Buffer {
   const buffer = Buffer.alloc(length);
-  let filled = 0;
-  while (filled < length) {
-    const read = readSync(descriptor, buffer, filled, length - filled, position + filled);
-    if (read === 0) return buffer.subarray(0, filled);
-    filled += read;
+  let offset = 0;
+  while (offset < length) {
+    const bytesRead = readSync(descriptor, buffer, offset, length - offset, position + offset);
+    if (bytesRead === 0) return buffer.subarray(0, offset);
+    offset += bytesRead;
   }
   return buffer;
 }
 
-function tooLargeError(file: string, size: number, most: number): UserError {
-  return new UserError({ file, message: `has at least ${size} bytes; the maximum is ${most}` });
+function tooLargeError(file: string, size: number, maxBytes: number): UserError {
+  return new UserError({ file, message: `has at least ${size} bytes; the maximum is ${maxBytes}` });
 }
 
 /** Maximum length of a name in bytes. File systems allow 255, but drafts and locks append a suffix. */
@@ -109,10 +109,10 @@ const homeHint =
  * @throws UserError if the path begins with another variable or with another user's `~name`
  */
 export function expandHome(path: string, place: Omit<Problem, 'message' | 'value'>): string {
-  const [first = ''] = path.split(/[/\\]/, 1);
-  if (isHome(first)) return join(homedir(), path.slice(first.length));
-  if (/^(?:~[\w.-]+|\$\w+|\$\{\w+\})$/.test(first))
-    throw new UserError({ ...place, value: path, message: `${first} isn't expanded`, hint: homeHint });
+  const [firstPart = ''] = path.split(/[/\\]/, 1);
+  if (isHome(firstPart)) return join(homedir(), path.slice(firstPart.length));
+  if (/^(?:~[\w.-]+|\$\w+|\$\{\w+\})$/.test(firstPart))
+    throw new UserError({ ...place, value: path, message: `${firstPart} isn't expanded`, hint: homeHint });
   return path;
 }
 
@@ -121,9 +121,9 @@ const isHome = (part: string) => /^(?:~|\$HOME|\$\{HOME\})$/.test(part);
 /** @throws UserError if a part of the path is too long, or is an unexpanded `~` or `$HOME` */
 export function requireShortNames(path: string, place: Omit<Problem, 'message' | 'value'>): string {
   const parts = path.split(/[/\\]/);
-  const home = parts.find(isHome);
-  if (home !== undefined)
-    throw new UserError({ ...place, value: path, message: `contains ${home}`, hint: homeHint });
+  const homePart = parts.find(isHome);
+  if (homePart !== undefined)
+    throw new UserError({ ...place, value: path, message: `contains ${homePart}`, hint: homeHint });
   const longName = parts.find((part) => Buffer.byteLength(part) > maxNameLength);
   if (longName !== undefined) requireFileName(longName, { hint: 'choose a shorter name', ...place });
   return path;

@@ -11,13 +11,13 @@ import { join } from 'node:path';
  */
 export class EventFile<M extends CurveEvent> {
   readonly #folder: string;
-  readonly #scalars: (metric: M) => Scalars;
+  readonly #scalarsOf: (metric: M) => Scalars;
   #descriptor: number | undefined;
 
-  /** @param scalars returns the values of a metric by curve name */
-  constructor(folder: string, scalars: (metric: M) => Scalars) {
+  /** @param scalarsOf returns the values of a metric by curve name */
+  constructor(folder: string, scalarsOf: (metric: M) => Scalars) {
     this.#folder = folder;
-    this.#scalars = scalars;
+    this.#scalarsOf = scalarsOf;
   }
 
   add(metric: M): void {
@@ -27,7 +27,7 @@ export class EventFile<M extends CurveEvent> {
       this.#write(seconds, 0, textField(fileVersion, 'brain.Event:2'));
       this.#write(seconds, metric.step + 1, messageField(sessionLog, integerField(sessionStatus, startCode)));
     }
-    const values = Object.entries(this.#scalars(metric)).flatMap(([tag, value]) =>
+    const values = Object.entries(this.#scalarsOf(metric)).flatMap(([tag, value]) =>
       value === undefined
         ? []
         : [messageField(summaryValue, textField(valueTag, tag), floatField(simpleValue, value))],
@@ -43,7 +43,7 @@ export class EventFile<M extends CurveEvent> {
   #write(seconds: number, step: number, content: Uint8Array): void {
     if (this.#descriptor === undefined) return;
     const event = Buffer.concat([doubleField(wallTime, seconds), integerField(eventStep, step), content]);
-    appendFileSync(this.#descriptor, record(event));
+    appendFileSync(this.#descriptor, encodeRecord(event));
   }
 }
 
@@ -65,7 +65,7 @@ function createFile(folder: string, seconds: number): number {
 }
 
 /** A record: the length, its checksum, the data, and the data's checksum. */
-function record(data: Uint8Array): Buffer {
+function encodeRecord(data: Uint8Array): Buffer {
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(data.length));
   return Buffer.concat([length, maskedChecksum(length), data, maskedChecksum(data)]);
@@ -109,12 +109,12 @@ export function integerField(field: number, value: number): Buffer {
 function doubleField(field: number, value: number): Buffer {
   const bytes = Buffer.alloc(8);
   bytes.writeDoubleLE(value);
-  return Buffer.concat([tag(field, 1), bytes]);
+  return Buffer.concat([fieldTag(field, 1), bytes]);
 }
 
 export function messageField(field: number, ...parts: readonly Uint8Array[]): Buffer {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
-  return Buffer.concat([tag(field, 2), Buffer.from(varint(length)), ...parts]);
+  return Buffer.concat([fieldTag(field, 2), Buffer.from(varint(length)), ...parts]);
 }
 
 export const textField = (field: number, value: string): Buffer => messageField(field, Buffer.from(value));
@@ -123,10 +123,10 @@ export const textField = (field: number, value: string): Buffer => messageField(
 export function floatField(field: number, value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeFloatLE(value);
-  return Buffer.concat([tag(field, 5), bytes]);
+  return Buffer.concat([fieldTag(field, 5), bytes]);
 }
 
-const tag = (field: number, wireType: number): Buffer => Buffer.from(varint((field << 3) | wireType));
+const fieldTag = (field: number, wireType: number): Buffer => Buffer.from(varint((field << 3) | wireType));
 
 /** Encodes seven bits per byte, lowest first; the eighth bit is set if another byte follows. */
 function varint(value: number): number[] {

@@ -10,10 +10,10 @@ const minLength = 32;
 /** The parts of `text` relative to `earlier`; `decodeText` is the inverse. */
 export function encodeText(text: string, earlier: string): readonly TextPart[] {
   if (text === earlier) return text === '' ? [] : [[0, text.length]];
-  const [before, after] = sharedEndLengths(text, earlier);
-  const parts: TextPart[] = before === 0 ? [] : [[0, before]];
-  append(parts, middleParts(text.slice(before, text.length - after), earlier));
-  if (after > 0) parts.push([earlier.length - after, after]);
+  const [prefixLength, suffixLength] = sharedEndLengths(text, earlier);
+  const parts: TextPart[] = prefixLength === 0 ? [] : [[0, prefixLength]];
+  append(parts, middleParts(text.slice(prefixLength, text.length - suffixLength), earlier));
+  if (suffixLength > 0) parts.push([earlier.length - suffixLength, suffixLength]);
   return parts;
 }
 
@@ -32,12 +32,12 @@ export function decodeText(parts: readonly TextPart[], earlier: string): string 
 
 /** Lengths of the common prefix and suffix, which don't overlap; 0 if too short to copy. */
 function sharedEndLengths(text: string, earlier: string): readonly [before: number, after: number] {
-  const most = Math.min(text.length, earlier.length);
+  const maxLength = Math.min(text.length, earlier.length);
   let before = 0;
-  while (before < most && text[before] === earlier[before]) before++;
+  while (before < maxLength && text[before] === earlier[before]) before++;
   if (before < minLength) before = 0;
   let after = 0;
-  while (after < most - before && text.at(-1 - after) === earlier.at(-1 - after)) after++;
+  while (after < maxLength - before && text.at(-1 - after) === earlier.at(-1 - after)) after++;
   return [before, after < minLength ? 0 : after];
 }
 
@@ -52,7 +52,7 @@ function middleParts(text: string, earlier: string): readonly TextPart[] {
     blocks.set(earlier.slice(at, at + minLength), at);
   }
   const parts: TextPart[] = [];
-  let written = 0;
+  let partStart = 0;
   for (let at = 0; at + minLength <= text.length; ) {
     const found = blocks.get(text.slice(at, at + minLength));
     if (found === undefined) {
@@ -60,17 +60,17 @@ function middleParts(text: string, earlier: string): readonly TextPart[] {
       continue;
     }
     let back = 0;
-    while (at - back > written && found > back && text[at - back - 1] === earlier[found - back - 1]) back++;
+    while (at - back > partStart && found > back && text[at - back - 1] === earlier[found - back - 1]) back++;
     let length = minLength;
     while (at + length < text.length && text[at + length] === earlier[found + length]) {
       if (found + length >= earlier.length) break;
       length++;
     }
-    if (at - back > written) parts.push(text.slice(written, at - back));
+    if (at - back > partStart) parts.push(text.slice(partStart, at - back));
     parts.push([found - back, back + length]);
     at += length;
-    written = at;
+    partStart = at;
   }
-  if (written < text.length) parts.push(text.slice(written));
+  if (partStart < text.length) parts.push(text.slice(partStart));
   return parts;
 }

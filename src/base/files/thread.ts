@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { extname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type MessagePort, Worker } from 'node:worker_threads';
-import { childEnvironment } from '../child-environment.js';
+import { childEnv } from '../child-environment.js';
 
 const extension = extname(fileURLToPath(import.meta.url));
 const isSource = extension === '.ts';
@@ -34,7 +34,7 @@ export function startThread(
 /** @param module URL of the process's module, without the extension */
 export function startProcess(module: URL, options: ForkOptions): ChildProcess {
   return fork(moduleUrl(module), {
-    env: childEnvironment(),
+    env: childEnv(),
     ...options,
     execArgv: isSource ? ['--import', loaderUrl('tsx').href] : [],
   });

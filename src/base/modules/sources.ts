@@ -43,6 +43,6 @@ export function changesSince(before: ModuleHashes | undefined, paths: readonly s
 }
 
 /** Files that differ between two states, or that only one of them contains. */
-export function changedModules(was: ModuleHashes, now: ModuleHashes): readonly string[] {
-  return [...new Set([...Object.keys(was), ...Object.keys(now)])].filter((file) => was[file] !== now[file]);
+export function changedModules(a: ModuleHashes, b: ModuleHashes): readonly string[] {
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].filter((file) => a[file] !== b[file]);
 }

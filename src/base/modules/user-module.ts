@@ -6,7 +6,7 @@ import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { messageOf, type Problem, UserError } from '../errors.js';
 import { nearestFile } from '../files/files.js';
-import { isPathOf } from '../settings/settings.js';
+import { looksLikePath } from '../settings/settings.js';
 
 export type ModuleKind = 'environment' | 'policy' | 'model' | 'reward' | 'helpers';
 
@@ -29,7 +29,7 @@ export interface UserModule {
 }
 
 /** True if a config value is a module's path (`./my-env.js`) rather than a name (`CartPole-v1`). */
-export const isModulePath = (name: string): boolean => isPathOf('name-or-module', name);
+export const isModulePath = (name: string): boolean => looksLikePath('name-or-module', name);
 
 /** @throws UserError for a TypeScript file that this version of Node can't run */
 export function requireRunnable(file: string, field: string): void {
@@ -69,8 +69,8 @@ export async function loadModule(path: string, kind: ModuleKind, field: string):
     throw new UserError({ ...location, message: `can't be imported: ${messageOf(error)}` });
   }
   // Compilers write `exports.default` for `export default`.
-  const compiled = isObject(exported.default) && exported.default.__esModule === true;
-  const record = compiled ? (exported.default as { readonly default?: unknown }).default : exported.default;
+  const isCompiled = isObject(exported.default) && exported.default.__esModule === true;
+  const record = isCompiled ? (exported.default as { readonly default?: unknown }).default : exported.default;
   if (!isObject(record) || typeof record.create !== 'function') {
     const message =
       record === undefined ? 'has no default export' : 'the default export has no create function';

@@ -138,14 +138,14 @@ class Generator implements RandomGenerator {
       bits.next();
       // From the lowest bit up: 8 bits select the strip, 1 bit is the sign, and 52 bits are the magnitude.
       const strip = bits.low & 0xff;
-      const negative = (bits.low & 0x100) !== 0;
+      const isNegative = (bits.low & 0x100) !== 0;
       const magnitude = (bits.high & 0x1fffffff) * 2 ** 23 + (bits.low >>> 9);
       const x = magnitude * stripWidths[strip]!;
-      if (magnitude < stripCores[strip]!) return negative ? -x : x;
+      if (magnitude < stripCores[strip]!) return isNegative ? -x : x;
       if (strip === 0) return this.#tail(magnitude);
       const lower = stripHeights[strip]!;
       if ((stripHeights[strip - 1]! - lower) * this.random() + lower < Math.exp(-0.5 * x * x)) {
-        return negative ? -x : x;
+        return isNegative ? -x : x;
       }
     }
   }

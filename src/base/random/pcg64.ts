@@ -36,8 +36,8 @@ function assembleEntropy(entropy: number | bigint, spawnKey: readonly number[]):
 }
 
 function toWords(value: number | bigint, field: string): number[] {
-  const valid = typeof value === 'bigint' ? value >= 0n : Number.isInteger(value) && value >= 0;
-  if (!valid) {
+  const isValid = typeof value === 'bigint' ? value >= 0n : Number.isInteger(value) && value >= 0;
+  if (!isValid) {
     throw new UserError({
       field,
       message: 'must be a non-negative integer',
@@ -186,9 +186,9 @@ export class Pcg64 {
     const rotation = r3 >>> 26;
     const shift = rotation & 31;
     const back = 32 - shift;
-    const swapped = rotation >= 32;
-    const upper = swapped ? low : high;
-    const lower = swapped ? high : low;
+    const isSwapped = rotation >= 32;
+    const upper = isSwapped ? low : high;
+    const lower = isSwapped ? high : low;
     // In JavaScript, a shift by 32 is a shift by 0, so `back` is applied in two steps.
     this.high = (upper >>> shift) | ((lower << 1) << (back - 1));
     this.low = (lower >>> shift) | ((upper << 1) << (back - 1));

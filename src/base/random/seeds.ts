@@ -1,20 +1,20 @@
 import { createGenerator, deriveSeeds, type RandomGenerator } from './generator.js';
 
 /** First spawn key of each independent stream of a run's root seed. Changing a key changes results. */
-const streams = { repeat: 0, warmup: 1, evaluation: 2, confirmation: 3, model: 4 } as const;
+const streamKeys = { repeat: 0, warmup: 1, evaluation: 2, confirmation: 3, model: 4 } as const;
 
 /** Root seed of each repeat. The first is `seed` itself, so a single run is equal to the first of several repeats. */
 export function repeatSeeds(seed: number, repeats: number): readonly number[] {
-  return [seed, ...deriveSeeds(seed, [streams.repeat], Math.max(0, repeats - 1))];
+  return [seed, ...deriveSeeds(seed, [streamKeys.repeat], Math.max(0, repeats - 1))];
 }
 
 export function warmupGenerator(seed: number): RandomGenerator {
-  return createGenerator(seed, [streams.warmup]);
+  return createGenerator(seed, [streamKeys.warmup]);
 }
 
 /** Episode seeds of an evaluation, all below 2^31; without `iteration`, the seeds that the whole run shares. */
 export function evaluationSeeds(seed: number, episodes: number, iteration?: number): readonly number[] {
-  const key = iteration === undefined ? [streams.evaluation] : [streams.evaluation, iteration];
+  const key = iteration === undefined ? [streamKeys.evaluation] : [streamKeys.evaluation, iteration];
   return distinctSeeds(seed, key, episodes);
 }
 
@@ -25,12 +25,12 @@ export function confirmationSeeds(
   episodes: number,
 ): readonly number[] {
   const offset = { selection: 2 ** 31, final: 2 ** 32, inspection: 2 ** 33 }[stage];
-  return distinctSeeds(seed, [streams.confirmation], episodes).map((value) => value + offset);
+  return distinctSeeds(seed, [streamKeys.confirmation], episodes).map((value) => value + offset);
 }
 
 /** Sampling seed of one model call, below 2^31. */
 export function callSeed(seed: number, iteration: number, candidate: number, attempt: number): number {
-  return distinctSeeds(seed, [streams.model, iteration, candidate, attempt], 1)[0]!;
+  return distinctSeeds(seed, [streamKeys.model, iteration, candidate, attempt], 1)[0]!;
 }
 
 /** `count` distinct seeds below 2^31. */

@@ -49,10 +49,10 @@ export function schemaProblems(
   root: SchemaNode,
   content: unknown,
 ): readonly FieldProblem[] {
-  return issues.flatMap((issue) => problemsOf(issue, issue.path, root, content));
+  return issues.flatMap((issue) => problemsIn(issue, issue.path, root, content));
 }
 
-function problemsOf(issue: Issue, path: Path, root: SchemaNode, content: unknown): readonly FieldProblem[] {
+function problemsIn(issue: Issue, path: Path, root: SchemaNode, content: unknown): readonly FieldProblem[] {
   if (issue.code === 'unrecognized_keys') {
     const keys = issue.keys.slice(0, maxUnknownKeys);
     return keys.map((key, index) => describeUnknownKey([...path, key], root, content, index === 0));
@@ -61,10 +61,10 @@ function problemsOf(issue: Issue, path: Path, root: SchemaNode, content: unknown
   const value = valueAt(path, content);
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     // For a union, zod reports every branch; only the problems of the intended branch are useful.
-    const suggested = variantFor(node, value);
-    const branch = suggested === undefined ? undefined : issue.errors[variantsOf(node).indexOf(suggested)];
+    const variant = variantFor(node, value);
+    const branch = variant === undefined ? undefined : issue.errors[variantsOf(node).indexOf(variant)];
     if (branch !== undefined) {
-      return branch.flatMap((inner) => problemsOf(inner, [...path, ...inner.path], root, content));
+      return branch.flatMap((inner) => problemsIn(inner, [...path, ...inner.path], root, content));
     }
   }
   // A wrong discriminator matches no variant, so the path leads to no schema; the message then lists
@@ -86,16 +86,16 @@ function describeUnknownKey(path: Path, root: SchemaNode, content: unknown, list
   const variant = parent && variantFor(parent, valueAt(parentPath, content));
   const keys = keysOf(variant).filter((name) => name !== '$schema');
   const { properties } = variant ?? {};
-  const alias = keys.find((name) => properties?.[name]?.aliases?.some((one) => slug(one) === slug(key)));
-  const exactKey = alias ?? keys.find((name) => slug(name) === slug(key));
+  const aliasedKey = keys.find((name) => properties?.[name]?.aliases?.some((one) => slug(one) === slug(key)));
+  const exactKey = aliasedKey ?? keys.find((name) => slug(name) === slug(key));
   const near = exactKey ?? closestMatch(key, keys);
-  const meaning = alias === undefined ? '' : ` (${properties?.[alias]?.description})`;
+  const meaning = aliasedKey === undefined ? '' : ` (${properties?.[aliasedKey]?.description})`;
   const field = fieldName(path);
-  const places = exactKey === undefined ? pathsOfKey(key, root).slice(0, 4) : [];
-  const own = places.find((place) => place.startsWith(`\`${field}\` (`));
+  const places = exactKey === undefined ? keyPaths(key, root).slice(0, 4) : [];
+  const ownPlace = places.find((place) => place.startsWith(`\`${field}\` (`));
   const candidates = [...(near === undefined ? [] : [`\`${near}\`${meaning}`]), ...places];
-  const hint = own && { hint: `use this key only with ${own.slice(field.length + 4, -1)}` };
-  const suggestion = own === undefined && candidates.length > 0 && { near: orList(candidates) };
+  const hint = ownPlace && { hint: `use this key only with ${ownPlace.slice(field.length + 4, -1)}` };
+  const suggestion = ownPlace === undefined && candidates.length > 0 && { near: orList(candidates) };
   const suggestions = { ...(listKeys && { alternatives: keys }), ...suggestion, ...hint };
   return { path, target: 'key', problem: { field, message: 'unknown key', ...suggestions } };
 }
@@ -108,7 +108,7 @@ export function unknownKeyProblem(key: string, root: SchemaNode): Problem | unde
 }
 
 /** Lists where a key of this name exists: `evaluation.episodes`, `model.population (provider: cma-es or genetic)`. */
-function pathsOfKey(key: string, root: SchemaNode): readonly string[] {
+function keyPaths(key: string, root: SchemaNode): readonly string[] {
   const search = (node: SchemaNode, path: string): readonly string[] => {
     const discriminator = discriminatorOf(node) ?? '';
     const variants = variantsOf(node);

@@ -95,7 +95,7 @@ function overrideName(text: string, root: SchemaNode): string {
 export const overrideOf = (path: Path, overrides: readonly Override[]): Override | undefined =>
   path.length === 0
     ? undefined
-    : overrides.findLast(({ path: set }) => pathStartsWith(path, set) || pathStartsWith(set, path));
+    : overrides.findLast(({ path: other }) => pathStartsWith(path, other) || pathStartsWith(other, path));
 
 export const pathStartsWith = (path: Path, start: Path): boolean =>
   start.length <= path.length && start.every((key, i) => String(path[i]) === String(key));
@@ -114,19 +114,19 @@ function dropForeignFields(
   for (const { path, text } of overrides) {
     const [section, key = ''] = [path.slice(0, -1), path.at(-1)];
     const node = nodeAt(json, section, changed);
-    const [was, now] = [valueAt(section, content), valueAt(section, changed)];
+    const [before, after] = [valueAt(section, content), valueAt(section, changed)];
     const isDiscriminator = node !== undefined && discriminatorOf(node) === key;
-    if (!isDiscriminator || !isMapping(was) || !isMapping(now) || was[key] === now[key]) continue;
+    if (!isDiscriminator || !isMapping(before) || !isMapping(after) || before[key] === after[key]) continue;
     const rejectedKeys = schemaProblems(schema.safeParse(changed).error?.issues ?? [], json, changed)
       .filter((problem) => pathStartsWith(problem.path, section))
       .map((problem) => String(problem.path[section.length]));
     const isFromFile = (name: string) =>
-      Object.hasOwn(was, name) && overrideOf([...section, name], overrides) === undefined;
+      Object.hasOwn(before, name) && overrideOf([...section, name], overrides) === undefined;
     const foreignKeys = [...new Set(rejectedKeys)].filter(isFromFile);
     if (foreignKeys.length === 0) continue;
-    for (const name of foreignKeys) delete now[name];
+    for (const name of foreignKeys) delete after[name];
     notes.push(
-      `${text}: ignored ${foreignKeys.map((name) => [...section, name].join('.')).join(', ')} from the file, because ${String(now[key])} doesn't accept ${foreignKeys.length === 1 ? 'it' : 'them'}`,
+      `${text}: ignored ${foreignKeys.map((name) => [...section, name].join('.')).join(', ')} from the file, because ${String(after[key])} doesn't accept ${foreignKeys.length === 1 ? 'it' : 'them'}`,
     );
   }
   return notes;
@@ -144,20 +144,20 @@ function assign(content: Record<string, unknown>, { path, source, value }: Overr
       const isPlain = typeof value === 'number' || typeof value === 'boolean';
       // A model called `123` is text, although YAML parses it as a number.
       const newValue = isPlain && node !== undefined && acceptsOnlyText(node) ? source : value;
-      set(holder, key, source === '' ? undefined : newValue);
+      setKey(holder, key, source === '' ? undefined : newValue);
       return;
     }
     const current = valueAt([key], holder);
     const isHolder = isMapping(current) || Array.isArray(current);
-    const isShort = current !== undefined && current !== null;
-    const longForm = isShort ? kind.longForm?.(path.slice(0, depth + 1), current) : undefined;
+    const hasValue = current !== undefined && current !== null;
+    const longForm = hasValue ? kind.longForm?.(path.slice(0, depth + 1), current) : undefined;
     const inner: Holder = isHolder ? (current as Holder) : (longForm ?? {});
-    set(holder, key, inner);
+    setKey(holder, key, inner);
     holder = inner;
   }
 }
 
-function set(holder: Holder, key: string, value: unknown): void {
+function setKey(holder: Holder, key: string, value: unknown): void {
   if (value === undefined && !Array.isArray(holder)) delete holder[key];
   else (holder as Record<string, unknown>)[key] = value;
 }

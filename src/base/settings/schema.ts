@@ -50,8 +50,8 @@ const schemaCache = new WeakMap<z.ZodType, SchemaNode>();
 
 /** JSON Schema of settings as a user writes them. */
 export function jsonSchemaOf(schema: z.ZodType): SchemaNode {
-  const known = schemaCache.get(schema);
-  if (known !== undefined) return known;
+  const cachedNode = schemaCache.get(schema);
+  if (cachedNode !== undefined) return cachedNode;
   const node = z.toJSONSchema(schema, {
     io: 'input',
     // zod limits every integer to the safe range, which isn't useful to readers.
@@ -184,16 +184,16 @@ export function expectedText(node: SchemaNode): string {
   if (discriminator !== undefined) {
     return `a mapping with ${discriminator}: ${orList(discriminatorValues(node))}`;
   }
-  return orList(variantsOf(node).flatMap(expectationsOfVariant));
+  return orList(variantsOf(node).flatMap(variantExpectations));
 }
 
-function expectationsOfVariant(node: SchemaNode): readonly string[] {
+function variantExpectations(node: SchemaNode): readonly string[] {
   if (node.enum !== undefined) return node.enum;
   if (node.const !== undefined) return [node.const];
-  return node.type === 'boolean' ? ['true', 'false'] : [expectationOfType(node)];
+  return node.type === 'boolean' ? ['true', 'false'] : [typeExpectation(node)];
 }
 
-function expectationOfType(node: SchemaNode): string {
+function typeExpectation(node: SchemaNode): string {
   switch (node.type) {
     case 'integer':
       return `a whole number${rangeText(node)}`;

@@ -16,7 +16,7 @@ import {
 import type { ConfigSource } from './yaml-source.js';
 
 /** Gives a problem's location, which is printed first: `file:line:column`, or the override. */
-export type FieldLocator = (path: Path, aim: 'key' | 'value') => Pick<Problem, 'file' | 'line' | 'column'>;
+export type FieldLocator = (path: Path, target: 'key' | 'value') => Pick<Problem, 'file' | 'line' | 'column'>;
 
 export interface SettingsSource extends Pick<ConfigSource, 'place'> {
   readonly content: Record<string, unknown>;
@@ -38,23 +38,23 @@ export interface Settings extends OverrideResult {
 }
 
 /** Applies overrides to a file's content. @throws UserError naming malformed overrides */
-export function overlay(
+export function toSettings(
   kind: SettingsKind<unknown>,
   { content, isBundled, place }: SettingsSource,
   texts: readonly string[],
 ): Settings {
   const overrideResult = applyOverrides(content, texts, kind);
   const { overrides } = overrideResult;
-  const written = kind.expand?.(content) ?? content;
+  const fileContent = kind.expand?.(content) ?? content;
   // A short form in an override (`model.provider=./my-model.js`) sets other fields, too.
   const isFromOverride = (path: Path) =>
     overrides.some((override) => pathStartsWith(path, override.path)) ||
-    valueAt(path, written) !== valueAt(path, overrideResult.content);
-  const where: FieldLocator = (path, aim) => {
+    valueAt(path, fileContent) !== valueAt(path, overrideResult.content);
+  const where: FieldLocator = (path, target) => {
     const parentPath = path.slice(0, -1);
     const isNew = valueAt(parentPath, content) === undefined;
     const override = overrideOf(path, overrides) ?? (isNew ? overrideOf(parentPath, overrides) : undefined);
-    return override === undefined ? place(path, aim) : { file: override.name };
+    return override === undefined ? place(path, target) : { file: override.name };
   };
   return {
     ...overrideResult,
@@ -99,22 +99,22 @@ export function parseSettings<Output>(
 /**
  * A copy of settings with relative paths made absolute, and `~` and `$HOME` replaced; a field's format determines
  * whether it contains a path.
- * @param base folder for relative paths at a field; if undefined, they stay relative
+ * @param folderOf folder for relative paths at a field; if undefined, they stay relative
  * @throws UserError for a path with a name that is too long, or with a variable that isn't expanded
  */
 export function withAbsolutePaths<T>(
   value: T,
   root: SchemaNode,
-  base: (path: Path) => string | undefined,
+  folderOf: (path: Path) => string | undefined,
 ): T {
   const walk = (item: unknown, node: SchemaNode | undefined, path: Path): unknown => {
     if (node === undefined) return item;
     if (typeof item === 'string') {
       if (!isPath(item, node)) return item;
       const place = { field: path.join('.') };
-      const written = expandHome(item, place);
-      const folder = base(path);
-      return folder === undefined ? written : requireShortNames(resolve(folder, written), place);
+      const expanded = expandHome(item, place);
+      const folder = folderOf(path);
+      return folder === undefined ? expanded : requireShortNames(resolve(folder, expanded), place);
     }
     if (Array.isArray(item))
       return item.map((part, i) => walk(part, declaredChild(node, String(i)), [...path, i]));
@@ -127,14 +127,14 @@ export function withAbsolutePaths<T>(
 }
 
 const isPath = (text: string, node: SchemaNode) =>
-  variantsOf(node).some(({ format }) => format !== undefined && isPathOf(format, text));
+  variantsOf(node).some(({ format }) => format !== undefined && looksLikePath(format, text));
 
-const pathForms: Readonly<Record<string, RegExp>> = {
+const pathPatterns: Readonly<Record<string, RegExp>> = {
   path: /^/,
   'name-or-path': /[\\/]/,
   'name-or-module': /^[^\\/]*[\\/].*\.(?:[cm]?js|m?ts)$/s,
 };
 
 /** True if text in a field of this format is a path; ids with a scheme (`package:…`, `gymnasium:…`) aren't. */
-export const isPathOf = (format: string, text: string): boolean =>
-  !/^[a-z][\w+.-]+:/i.test(text) && pathForms[format]?.test(text) === true;
+export const looksLikePath = (format: string, text: string): boolean =>
+  !/^[a-z][\w+.-]+:/i.test(text) && pathPatterns[format]?.test(text) === true;

@@ -30,11 +30,11 @@ const rangePattern = /^([+-]?\d+(?:\.\d+)?)\.\.([+-]?\d+(?:\.\d+)?)$/;
  * @throws UserError for an invalid range, or wrong arguments of `uniform` or `loguniform`
  */
 export function parseValues(text: string, name: string): ValueList | undefined {
-  const only = text.trim();
-  const [, word, inside = ''] = callPattern.exec(only) ?? [];
-  if (word === 'uniform' || word === 'loguniform') return toDistribution(word, inside.split(','), name);
-  const parts = splitItems(word === undefined ? only : inside).map((part) => part.trim());
-  if (word === undefined && parts.length === 1 && !rangePattern.test(only)) return undefined;
+  const trimmed = text.trim();
+  const [, word, argumentText = ''] = callPattern.exec(trimmed) ?? [];
+  if (word === 'uniform' || word === 'loguniform') return toDistribution(word, argumentText.split(','), name);
+  const parts = splitItems(word === undefined ? trimmed : argumentText).map((part) => part.trim());
+  if (word === undefined && parts.length === 1 && !rangePattern.test(trimmed)) return undefined;
   return {
     kind: 'list',
     items: parts.flatMap((part) => (rangePattern.test(part) ? expandRange(part, name) : [part])),

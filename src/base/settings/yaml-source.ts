@@ -23,7 +23,7 @@ interface SourceLocation {
 export interface ConfigSource {
   readonly content: unknown;
   /** The location of a field's key or value, or of the nearest enclosing field if the file lacks this one. */
-  place(path: Path, aim: 'key' | 'value'): SourceLocation;
+  place(path: Path, target: 'key' | 'value'): SourceLocation;
 }
 
 /** Maximum number of characters. */
@@ -74,7 +74,7 @@ export function parseSource(text: string, file: string, version: '1.1' | '1.2' =
   const json = withUserErrors(file, () => JSON.stringify(content ?? null));
   if (isDeeperThan(json, maxDepth))
     throw new UserError({ file, message: `is nested more than ${maxDepth} levels deep` });
-  return { content, place: (path, aim) => locationOf(offsetOf(document, path, aim)) };
+  return { content, place: (path, target) => locationOf(offsetOf(document, path, target)) };
 }
 
 const tooDeepMessage = 'the YAML is nested too deeply';
@@ -116,19 +116,19 @@ function syntaxProblem({ code, message, pos }: YAMLError, text: string): Problem
 }
 
 /** Offset of the key or value at a path, or of the deepest existing field on the path. */
-function offsetOf(document: Document.Parsed, path: Path, aim: 'key' | 'value'): number {
+function offsetOf(document: Document.Parsed, path: Path, target: 'key' | 'value'): number {
   let node: unknown = document.contents;
-  let [depth, key] = [0, startOffset(node) ?? 0];
+  let [depth, keyOffset] = [0, startOffset(node) ?? 0];
   for (const name of path) {
     if (isAlias(node)) node = node.resolve(document);
     const pair = isMap(node) ? node.items.find((item) => keyText(item.key) === String(name)) : undefined;
     const item = isSeq(node) ? node.items[Number(name)] : undefined;
     if (pair === undefined && item === undefined) break;
-    key = startOffset(pair?.key ?? item) ?? key;
+    keyOffset = startOffset(pair?.key ?? item) ?? keyOffset;
     node = pair === undefined ? item : pair.value;
     depth++;
   }
-  return depth < path.length || aim === 'key' ? key : (startOffset(node) ?? key);
+  return depth < path.length || target === 'key' ? keyOffset : (startOffset(node) ?? keyOffset);
 }
 
 const startOffset = (node: unknown): number | undefined => (isNode(node) ? node.range?.[0] : undefined);

@@ -7,10 +7,10 @@ export function formatNumber(value: number | undefined, digits = 4): string {
   if (value === undefined || Number.isNaN(value)) return missingMark;
   if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞';
   if (value === 0) return '0';
-  const size = Math.abs(value);
-  if (size >= 1e12 || size < 1e-4) return value.toExponential(digits - 1).replaceAll('-', '−');
-  const decimals = Math.max(0, Math.min(Math.max(6, digits + 2), digits - 1 - Math.floor(Math.log10(size))));
-  const [whole = '0', fraction = ''] = size.toFixed(decimals).split('.');
+  const abs = Math.abs(value);
+  if (abs >= 1e12 || abs < 1e-4) return value.toExponential(digits - 1).replaceAll('-', '−');
+  const decimals = Math.max(0, Math.min(Math.max(6, digits + 2), digits - 1 - Math.floor(Math.log10(abs))));
+  const [whole = '0', fraction = ''] = abs.toFixed(decimals).split('.');
   const trimmed = fraction.replace(/(?<!0)0+$/, '');
   return `${value < 0 ? '−' : ''}${groupDigits(whole)}${trimmed === '' ? '' : `.${trimmed}`}`;
 }
@@ -24,10 +24,10 @@ export type NumberFormat = (value: number, digits?: number) => string;
  */
 export function formatReturn(value: number | undefined, digits = 4): string {
   if (value === undefined || !Number.isFinite(value)) return formatNumber(value);
-  const size = Math.abs(value);
-  if (size >= 1e9 || (size < 1e-4 && size > 0)) return formatNumber(value, digits);
-  const order = size === 0 ? 0 : Math.floor(Math.log10(size));
-  const rounded = size.toFixed(Math.max(0, digits - 1 - order));
+  const abs = Math.abs(value);
+  if (abs >= 1e9 || (abs < 1e-4 && abs > 0)) return formatNumber(value, digits);
+  const order = abs === 0 ? 0 : Math.floor(Math.log10(abs));
+  const rounded = abs.toFixed(Math.max(0, digits - 1 - order));
   const [whole = '0', fraction] = (
     order < 0 ? rounded.replace(/(\.\d{3}(?:0*[1-9])*)0+$/, '$1') : rounded
   ).split('.');
@@ -99,10 +99,10 @@ export function plural(count: number, noun: string): string {
 
 /** A large count in a few characters: `812`, `43.1k`, `1.2M`. */
 export function formatCompact(value: number): string {
-  const size = Math.abs(value);
-  if (size >= 999_500_000) return `${formatNumber(value / 1e9, 3)}G`;
-  if (size >= 999_500) return `${formatNumber(value / 1e6, 3)}M`;
-  if (size >= 1000) return `${formatNumber(value / 1e3, 3)}k`;
+  const abs = Math.abs(value);
+  if (abs >= 999_500_000) return `${formatNumber(value / 1e9, 3)}G`;
+  if (abs >= 999_500) return `${formatNumber(value / 1e6, 3)}M`;
+  if (abs >= 1000) return `${formatNumber(value / 1e3, 3)}k`;
   return formatNumber(value, 3);
 }
 

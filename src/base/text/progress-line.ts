@@ -13,20 +13,20 @@ interface ProgressLine {
   /** In milliseconds. */
   readonly elapsedMs: number;
   /** Example: `3 min left`; undefined if unknown. */
-  readonly left?: string | undefined;
+  readonly remainingTime?: string | undefined;
 }
 
 const barWidth = 12;
 
 /** Fits the line into `width` columns: drops the elapsed time, later figures, the bar, all figures, and the label. */
 export function fitLine(
-  { share, label, count, figures, elapsedMs, left }: ProgressLine,
+  { share, label, count, figures, elapsedMs, remainingTime }: ProgressLine,
   width: number,
 ): string {
   const done = Math.round(barWidth * Math.min(1, Math.max(0, share)));
   const bar = `${'━'.repeat(done)}${'·'.repeat(barWidth - done)} `;
   const seconds = Math.floor(elapsedMs / 1000);
-  const timeLeft = left === undefined ? [] : [left];
+  const timeLeft = remainingTime === undefined ? [] : [remainingTime];
   const fullTime = seconds === 0 ? timeLeft : [[formatDuration(1000 * seconds), ...timeLeft].join(', ')];
   const labelText = `${label} ${count}`;
   const fewerFigures = figures.map((_, i) => figures.slice(0, figures.length - i));
@@ -44,16 +44,16 @@ const recentUpdateCount = 40;
 
 /** The remaining time: as given with the last update, or estimated from the pace of recent updates. */
 export class TimeLeft {
-  #recent: readonly { readonly at: number; readonly value: number }[];
-  #given: number | undefined;
+  #recentUpdates: readonly { readonly at: number; readonly value: number }[];
+  #givenSeconds: number | undefined;
 
   constructor(at: number, value: number) {
-    this.#recent = [{ at, value }];
+    this.#recentUpdates = [{ at, value }];
   }
 
-  take(at: number, value: number, secondsLeft?: number): void {
-    this.#given = secondsLeft;
-    this.#recent = [...this.#recent, { at, value }].slice(-recentUpdateCount - 1);
+  update(at: number, value: number, secondsLeft?: number): void {
+    this.#givenSeconds = secondsLeft;
+    this.#recentUpdates = [...this.#recentUpdates, { at, value }].slice(-recentUpdateCount - 1);
   }
 
   /** Example: `3 min 20 s left`; undefined if there was no recent progress, or less than half a second is left. */
@@ -63,11 +63,11 @@ export class TimeLeft {
   }
 
   #left(now: number, total: number): number {
-    const [first, last] = [this.#recent[0]!, this.#recent.at(-1)!];
+    const [first, last] = [this.#recentUpdates[0]!, this.#recentUpdates.at(-1)!];
     const done = last.value - first.value;
-    if (this.#given !== undefined) return 1000 * this.#given - (now - last.at);
+    if (this.#givenSeconds !== undefined) return 1000 * this.#givenSeconds - (now - last.at);
     if (done <= 0) return 0;
-    const usualMs = (last.at - first.at) / (this.#recent.length - 1);
+    const usualMs = (last.at - first.at) / (this.#recentUpdates.length - 1);
     // If an update is overdue, the pace has slowed.
     const overdue = Math.max(0, now - last.at - usualMs);
     return ((last.at - first.at + overdue) / done) * (total - last.value);

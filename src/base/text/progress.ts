@@ -37,14 +37,14 @@ export interface Progress {
   /** Prints a permanent line even in quiet mode. */
   alert(text: string): void;
   /** Starts a piece of work, which replaces the previous one. */
-  begin(work: ProgressTask): void;
+  begin(task: ProgressTask): void;
   /** Sets the amount done, the figures next to the bar (the most important first) and, if known, the time left. */
   update(value: number, figures?: readonly string[], secondsLeft?: number): void;
   /**
    * Says why nothing will happen for `forMs` milliseconds: on a terminal, until the next update; elsewhere, only if
    * there would otherwise be no output for ten seconds.
    */
-  pause(text: string, forMs: number): void;
+  pause(text: string, durationMs: number): void;
   /** Removes the bar and restores the terminal; safe to call more than once. */
   close(): void;
 }
@@ -73,12 +73,12 @@ export function createProgress({ json = false, quiet = false }: ProgressMode, co
 export const warningText = (message: string) =>
   `${styleText('yellow', 'warning', { stream: process.stderr })} ${safeLines(message)}`;
 
-const pauseMs = 10_000;
+const maxSilenceMs = 10_000;
 
 class ProgressLines implements Progress {
   readonly #context: Context;
-  #work: ProgressTask | undefined;
-  #left = new TimeLeft(0, 0);
+  #task: ProgressTask | undefined;
+  #timeLeft = new TimeLeft(0, 0);
   #lastUpdate = 0;
   #lastLine = 0;
   #lastPause = Number.NEGATIVE_INFINITY;
@@ -99,42 +99,42 @@ class ProgressLines implements Progress {
     this.#context.note(text);
   }
 
-  begin(work: ProgressTask) {
-    this.#work = work;
+  begin(task: ProgressTask) {
+    this.#task = task;
     this.#lastUpdate = this.#context.milliseconds();
     this.#lastLine = this.#lastUpdate;
-    this.#left = new TimeLeft(this.#lastLine, work.value ?? 0);
+    this.#timeLeft = new TimeLeft(this.#lastLine, task.value ?? 0);
   }
 
   update(value: number, figures: readonly string[] = [], secondsLeft?: number) {
-    if (this.#work === undefined) return;
-    const { label, total, lineSeconds = 10, formatAmount = formatCount } = this.#work;
+    if (this.#task === undefined) return;
+    const { label, total, lineSeconds = 10, formatAmount = formatCount } = this.#task;
     const now = this.#context.milliseconds();
-    this.#left.take(now, value, secondsLeft);
+    this.#timeLeft.update(now, value, secondsLeft);
     // A line about a pause doesn't delay the next figures.
     if (value < total && now - this.#lastUpdate < 1000 * lineSeconds) return;
     this.#lastUpdate = now;
     this.#lastLine = now;
     const count = `${label} ${formatAmount(value)}/${formatAmount(total)}`;
-    this.say([count, ...figures, this.#left.text(now, total) ?? []].flat().join('  '));
+    this.say([count, ...figures, this.#timeLeft.text(now, total) ?? []].flat().join('  '));
   }
 
-  pause(text: string, forMs: number) {
+  pause(text: string, durationMs: number) {
     const now = this.#context.milliseconds();
-    if (this.#work === undefined || now + forMs - this.#lastLine < pauseMs) return;
+    if (this.#task === undefined || now + durationMs - this.#lastLine < maxSilenceMs) return;
     // Report a pause once, even if several calls wait.
-    if (now - this.#lastPause < pauseMs) return;
+    if (now - this.#lastPause < maxSilenceMs) return;
     this.#lastLine = now;
     this.#lastPause = now;
     this.say(text);
   }
 
   close() {
-    this.#work = undefined;
+    this.#task = undefined;
   }
 }
 
-const drawingInterval = 100;
+const drawingIntervalMs = 100;
 
 class ProgressBar implements Progress {
   readonly #terminal: NodeJS.WriteStream;
@@ -142,9 +142,9 @@ class ProgressBar implements Progress {
   #bars: MultiBar | undefined;
   #bar: SingleBar | undefined;
   #figures: readonly string[] = [];
-  #pause: readonly string[] = [];
-  #left = new TimeLeft(0, 0);
-  #drawn = 0;
+  #pauseTexts: readonly string[] = [];
+  #timeLeft = new TimeLeft(0, 0);
+  #lastDraw = 0;
 
   constructor(terminal: NodeJS.WriteStream, milliseconds: () => number) {
     this.#terminal = terminal;
@@ -174,20 +174,20 @@ class ProgressBar implements Progress {
   begin({ label, total, value = 0, formatAmount = formatCount }: ProgressTask) {
     this.close();
     this.#figures = [];
-    this.#pause = [];
+    this.#pauseTexts = [];
     const startMs = this.#milliseconds();
-    this.#left = new TimeLeft(startMs, value);
+    this.#timeLeft = new TimeLeft(startMs, value);
     this.#bars = new MultiBar({
-      format: (_options, { value: now }) => {
+      format: (_options, { value: amount }) => {
         const time = this.#milliseconds();
         return fitLine(
           {
-            share: total > 0 ? now / total : 1,
+            share: total > 0 ? amount / total : 1,
             label,
-            count: `${formatAmount(now)}/${formatAmount(total)}`,
-            figures: [...this.#pause, ...this.#figures],
+            count: `${formatAmount(amount)}/${formatAmount(total)}`,
+            figures: [...this.#pauseTexts, ...this.#figures],
             elapsedMs: time - startMs,
-            left: this.#left.text(time, total),
+            remainingTime: this.#timeLeft.text(time, total),
           },
           this.#width(),
         );
@@ -195,7 +195,7 @@ class ProgressBar implements Progress {
       stream: this.#terminal,
       hideCursor: true,
       clearOnComplete: true,
-      fps: 1000 / drawingInterval,
+      fps: 1000 / drawingIntervalMs,
       // A logged line overwrites the bar, so redraw the bar even if it hasn't changed.
       forceRedraw: true,
       gracefulExit: false,
@@ -207,18 +207,18 @@ class ProgressBar implements Progress {
 
   update(value: number, figures: readonly string[] = [], secondsLeft?: number) {
     this.#figures = figures;
-    this.#pause = [];
+    this.#pauseTexts = [];
     this.#bar?.update(value);
     const now = this.#milliseconds();
-    this.#left.take(now, value, secondsLeft);
+    this.#timeLeft.update(now, value, secondsLeft);
     // A timer also redraws the bar, but not while work blocks the thread.
-    if (now - this.#drawn < drawingInterval) return;
-    this.#drawn = now;
+    if (now - this.#lastDraw < drawingIntervalMs) return;
+    this.#lastDraw = now;
     this.#bars?.update();
   }
 
   pause(text: string) {
-    this.#pause = [text];
+    this.#pauseTexts = [text];
     this.#bars?.update();
   }
 

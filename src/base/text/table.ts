@@ -46,22 +46,22 @@ type Title = string | false;
 type GetCell<Row> = Column<Row>['cell'];
 
 /** A column of text; if the title is `false`, it appears only in CSV. */
-export const text = <Row>(title: Title, cell: GetCell<Row>, more: Options<Row> = {}): Column<Row> => ({
+export const text = <Row>(title: Title, cell: GetCell<Row>, options: Options<Row> = {}): Column<Row> => ({
   ...(title !== false && { title }),
   cell,
-  ...more,
+  ...options,
 });
 
 /** A column of numbers, or of text such as `3 of 20` that is aligned like numbers. */
-export const number = <Row>(title: Title, cell: GetCell<Row>, more: Options<Row> = {}): Column<Row> => ({
-  ...text(title, cell, more),
+export const number = <Row>(title: Title, cell: GetCell<Row>, options: Options<Row> = {}): Column<Row> => ({
+  ...text(title, cell, options),
   kind: 'number',
 });
 
 /** A column of estimates, formatted as returns by default. */
-export const estimate = <Row>(title: Title, cell: GetCell<Row>, more: Options<Row> = {}): Column<Row> => ({
+export const estimate = <Row>(title: Title, cell: GetCell<Row>, options: Options<Row> = {}): Column<Row> => ({
   format: formatReturn,
-  ...text(title, cell, more),
+  ...text(title, cell, options),
   kind: 'estimate',
 });
 
@@ -185,8 +185,8 @@ function numberIn(cell: Cell): number | undefined {
 function readableTable<Row>(
   columns: Columns<Row>,
   rows: readonly Row[],
-  plain: (text: string) => string,
-  code: (text: string) => string = plain,
+  formatPlain: (text: string) => string,
+  formatCode: (text: string) => string = formatPlain,
 ): TextTable {
   const shown = shownColumns(columns, rows);
   const isEstimate = ({ kind }: Column<Row>) => kind === 'estimate';
@@ -195,13 +195,13 @@ function readableTable<Row>(
     return shown.flatMap((column, c) => {
       const cell = column.cell(row);
       const isCode = typeof cell === 'object' && cell !== null && 'text' in cell && cell.code === true;
-      const text = repeated[c] ? '' : (isCode ? code : plain)(cellText(cell, column.asText));
+      const text = repeated[c] ? '' : (isCode ? formatCode : formatPlain)(cellText(cell, column.asText));
       return isEstimate(column) ? [text, formatInterval(intervalOf(cell), column.format)] : [text];
     });
   });
   return {
     titles: shown.flatMap((column) => [
-      plain(column.title!),
+      formatPlain(column.title!),
       ...(isEstimate(column) ? ['95 % interval'] : []),
     ]),
     rightAligned: shown.flatMap((column) =>
@@ -229,12 +229,12 @@ function repeatFlags<Row>(
   rows: readonly Row[],
   r: number,
 ): readonly boolean[] {
-  const [above, row] = [rows[r - 1], rows[r]!];
-  let same = above !== undefined;
+  const [rowAbove, row] = [rows[r - 1], rows[r]!];
+  let isSame = rowAbove !== undefined;
   return columns.map(({ grouped, cell, asText }) => {
-    if (grouped !== true || above === undefined) return false;
-    same &&= cellText(cell(above), asText) === cellText(cell(row), asText);
-    return same;
+    if (grouped !== true || rowAbove === undefined) return false;
+    isSame &&= cellText(cell(rowAbove), asText) === cellText(cell(row), asText);
+    return isSame;
   });
 }
 

@@ -39,14 +39,14 @@ const maxWidth = (texts: readonly string[]) =>
   texts.reduce((width, text) => Math.max(width, stringWidth(text)), 0);
 
 function* blocksOf(
-  joined: readonly boolean[],
-  least: readonly number[],
+  merged: readonly boolean[],
+  leastWidths: readonly number[],
   width: number,
 ): Generator<readonly number[]> {
   let block = [0];
-  for (let c = 1; c < least.length; c++) {
-    const group = joined[c + 1] ? [c, c + 1] : [c];
-    if (block.length > 1 && !joined[c] && blockWidth([...block, ...group], least) > width) {
+  for (let c = 1; c < leastWidths.length; c++) {
+    const group = merged[c + 1] ? [c, c + 1] : [c];
+    if (block.length > 1 && !merged[c] && blockWidth([...block, ...group], leastWidths) > width) {
       yield block;
       block = [0];
     }
@@ -60,12 +60,12 @@ const blockWidth = (block: readonly number[], widths: readonly number[]) =>
 
 function shrinkColumns(
   block: readonly number[],
-  natural: readonly number[],
-  least: readonly number[],
+  naturalWidths: readonly number[],
+  leastWidths: readonly number[],
   width: number,
 ): readonly number[] {
-  const widths = [...natural];
-  const spare = (c: number) => widths[c]! - least[c]!;
+  const widths = [...naturalWidths];
+  const spare = (c: number) => widths[c]! - leastWidths[c]!;
   while (blockWidth(block, widths) > width) {
     const loosest = block.reduce((a, b) => (spare(b) > spare(a) ? b : a));
     // If no column can shrink further, shrink the first one below its minimum.

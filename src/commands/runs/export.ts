@@ -4,7 +4,7 @@ import { type Arguments, commonOptions, kinds } from '../../base/command.js';
 import { type CommandContext, shownPath } from '../../base/context.js';
 import { plural } from '../../base/text/numbers.js';
 import { shellWord } from '../../base/text/one-line.js';
-import type { StudyPages } from '../../view/pages.js';
+import type { StudyPageBuilders } from '../../view/pages.js';
 
 export const options = (y: Argv) =>
   y
@@ -36,7 +36,7 @@ export const options = (y: Argv) =>
 export async function execute(
   { charts, format, json, ...args }: Arguments<typeof options>,
   { cwd, print }: CommandContext,
-  pages: StudyPages,
+  pages: StudyPageBuilders,
 ): Promise<number> {
   const { exportEventFiles, exportRuns, selectRuns } = await import('../../runs/tables/export.js');
   const { exportedRuns } = await import('../../view/run-data.js');
@@ -52,11 +52,11 @@ export async function execute(
     charts === undefined
       ? await exportTables()
       : await exportCharts(args.runs, folders, resolve(cwd, charts), pages);
-  const shown = written.map((one) => ({ ...one, file: shownPath(one.file, cwd) }));
-  const textOf = (one: (typeof shown)[number]) =>
+  const outputs = written.map((one) => ({ ...one, file: shownPath(one.file, cwd) }));
+  const textOf = (one: (typeof outputs)[number]) =>
     'chart' in one ? one.chart : 'rows' in one ? plural(one.rows, 'row') : plural(one.values, 'value');
-  const lines = shown.map((one) => `${one.file}  ${textOf(one)}`);
+  const lines = outputs.map((one) => `${one.file}  ${textOf(one)}`);
   if (areCurves) lines.push(`tensorboard --logdir ${shellWord(args.out)}`);
-  print(json ? JSON.stringify(shown) : lines.join('\n'));
+  print(json ? JSON.stringify(outputs) : lines.join('\n'));
   return 0;
 }

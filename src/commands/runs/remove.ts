@@ -22,17 +22,17 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const { findPaths } = await import('../../runs/listing/names.js');
   const { bytesIn, removableDirectories, removeDirectory } = await import('../../runs/listing/remove.js');
   const { cwd, print } = context;
-  const found = args.runs.flatMap((name) => findPaths(name, { cwd, runsDir: args.runsDir }));
-  const paths = [...new Set(found)].flatMap(removableDirectories);
-  const shown = paths.map((path) => shownPath(path, cwd));
+  const foundPaths = args.runs.flatMap((name) => findPaths(name, { cwd, runsDir: args.runsDir }));
+  const paths = [...new Set(foundPaths)].flatMap(removableDirectories);
+  const names = paths.map((path) => shownPath(path, cwd));
   const size = formatBytes(paths.reduce((sum, path) => sum + bytesIn(path), 0));
-  const question = `${shown.join('\n')}\nDelete ${paths.length === 1 ? 'it' : 'them'} (${size})? This can't be undone.`;
+  const question = `${names.join('\n')}\nDelete ${paths.length === 1 ? 'it' : 'them'} (${size})? This can't be undone.`;
   if (!(await confirmRemoval(question, args, context))) return 0;
   for (const path of paths) removeDirectory(path);
   print(
     args.json
-      ? JSON.stringify(shown.map((run) => ({ run })) satisfies Output)
-      : shown.map((run) => `removed  ${run}`).join('\n'),
+      ? JSON.stringify(names.map((run) => ({ run })) satisfies Output)
+      : names.map((run) => `removed  ${run}`).join('\n'),
   );
   return 0;
 }

@@ -22,10 +22,10 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   const { now, runs, runsDir, wait: seconds } = args;
   const message = 'must be a number of seconds, 0 or more';
   if (!(seconds >= 0)) throw new UserError({ field: '--wait', value: seconds, message });
-  const stopped = await stopRuns(runs, { cwd, runsDir }, { now, seconds });
-  const shown: Output = stopped.map((one) => ({ ...one, run: shownPath(one.run, cwd) }));
+  const results = await stopRuns(runs, { cwd, runsDir }, { now, seconds });
+  const output: Output = results.map((one) => ({ ...one, run: shownPath(one.run, cwd) }));
   const unit = now ? undefined : 'iteration or step';
-  const lines = shown.map((one) => `${one.run}  ${stoppedText(one, unit)}`);
-  print(args.json ? JSON.stringify(shown) : lines.join('\n'));
+  const lines = output.map((one) => `${one.run}  ${stoppedText(one, unit)}`);
+  print(args.json ? JSON.stringify(output) : lines.join('\n'));
   return 0;
 }

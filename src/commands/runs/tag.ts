@@ -5,7 +5,7 @@ import type { Labels } from '../../runs/listing/labels.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('run', commonOptions.labeled)
+    .positional('run', commonOptions.labelTarget)
     .positional('tags', {
       type: 'string',
       array: true,
@@ -25,14 +25,14 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   const { cwd, print } = context;
   const { findPaths } = await import('../../runs/listing/names.js');
   const { changeLabels } = await import('../../runs/listing/labels.js');
-  const given = args.tags ?? [];
+  const tags = args.tags ?? [];
   const labeled: Output[number][] = [];
   for (const path of findPaths(args.run, { cwd, runsDir: args.runsDir })) {
-    const changed = await changeLabels(path, (labels) => ({
+    const newLabels = await changeLabels(path, (labels) => ({
       ...labels,
-      tags: args.off ? labels.tags.filter((tag) => !given.includes(tag)) : [...labels.tags, ...given],
+      tags: args.off ? labels.tags.filter((tag) => !tags.includes(tag)) : [...labels.tags, ...tags],
     }));
-    labeled.push({ run: shownPath(path, cwd), ...changed });
+    labeled.push({ run: shownPath(path, cwd), ...newLabels });
   }
   const lines = labeled.map(({ run, tags }) => `${run}  ${tags.length === 0 ? 'no tags' : tags.join(' ')}`);
   print(args.json ? JSON.stringify(labeled) : lines.join('\n'));

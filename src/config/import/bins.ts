@@ -93,19 +93,19 @@ export function actionsOf(foreign: ForeignConfig, id: string) {
   if (bound === undefined) return undefined;
   const count = keyValue(foreign, 'num_action_bins');
   const key = count === undefined ? 'actions' : 'num_action_bins';
-  const written = keyValue(foreign, 'actions');
+  const actionsValue = keyValue(foreign, 'actions');
   const list: readonly unknown[] =
     typeof count === 'number' && Number.isInteger(count) && count > 1
       ? Array.from({ length: count }, (_, i) => Number((-bound + (2 * bound * i) / (count - 1)).toFixed(4)))
-      : Array.isArray(written)
-        ? written.flat()
+      : Array.isArray(actionsValue)
+        ? actionsValue.flat()
         : [];
-  const isVector = (value: unknown) => typeof value === 'number' && Math.abs(value) <= bound;
-  if (list.length >= 2 && list.every(isVector)) return { key, actions: list.map((value) => [value]) };
+  const isInRange = (value: unknown) => typeof value === 'number' && Math.abs(value) <= bound;
+  if (list.length >= 2 && list.every(isInRange)) return { key, actions: list.map((value) => [value]) };
   throw new UserError({
     field: key,
     message: `a Q-table needs discrete actions, but the actions of ${id} are continuous, from ${-bound} to ${bound}`,
-    value: count ?? written,
+    value: count ?? actionsValue,
     hint: 'set num_action_bins to at least 2, or list values within this range in actions',
   });
 }

@@ -47,7 +47,7 @@ export function assign({ config }: ImportDraft, fields: ConfigFields): string[] 
   const setFields = Object.entries(fields).filter(([, value]) => value !== undefined);
   for (const [path, value] of setFields) {
     const keys = path.split('.');
-    const last = keys.pop()!;
+    const lastKey = keys.pop()!;
     let holder = config;
     for (const key of keys) {
       const child = Object.hasOwn(holder, key) ? holder[key] : undefined;
@@ -55,7 +55,7 @@ export function assign({ config }: ImportDraft, fields: ConfigFields): string[] 
       holder[key] = inner;
       holder = inner;
     }
-    holder[last] = value;
+    holder[lastKey] = value;
   }
   return setFields.map(([path]) => path);
 }

@@ -11,23 +11,23 @@ export interface EnvironmentChoice {
 
 /**
  * The environment that a config refers to.
- * @param chosenId the environment that `task` always uses in the original, regardless of `gym_env_name`
+ * @param fixedId the environment that `task` always uses in the original, regardless of `gym_env_name`
  * @throws UserError if there is no `chosenId` and `gym_env_name` names no known environment
  */
-export function chooseEnvironment(foreign: ForeignConfig, chosenId?: string): EnvironmentChoice {
-  const written = keyValue(foreign, 'gym_env_name');
-  if (typeof written !== 'string' && chosenId === undefined)
+export function chooseEnvironment(foreign: ForeignConfig, fixedId?: string): EnvironmentChoice {
+  const writtenId = keyValue(foreign, 'gym_env_name');
+  if (typeof writtenId !== 'string' && fixedId === undefined)
     throw new UserError({
       field: 'gym_env_name',
       message: "isn't an environment id",
-      value: written,
+      value: writtenId,
       hint: 'set it to the id of an environment, e.g. CartPole-v1',
     });
-  const choice = typeof written === 'string' ? resolveId(written) : undefined;
-  if (chosenId === undefined) return choice ?? rejectEnvironment(String(written));
-  if (choice !== undefined && (choice.id === chosenId || isRemoteId(choice.id))) return choice;
+  const choice = typeof writtenId === 'string' ? resolveId(writtenId) : undefined;
+  if (fixedId === undefined) return choice ?? rejectEnvironment(String(writtenId));
+  if (choice !== undefined && (choice.id === fixedId || isRemoteId(choice.id))) return choice;
   const task = String(keyValue(foreign, 'task'));
-  return { id: chosenId, reason: `task ${task} always uses ${chosenId} in the original` };
+  return { id: fixedId, reason: `task ${task} always uses ${fixedId} in the original` };
 }
 
 /** Our equivalent of their id; undefined if there is none. */
@@ -35,17 +35,17 @@ function resolveId(id: string): EnvironmentChoice | undefined {
   if (isRemoteId(id)) return { id };
   const replacement = replacementFor(id);
   if (replacement !== undefined) return { id: replacement.id, reason: replacement.note };
-  const known = unlessRejected(() => environmentInfo(id))?.id;
-  if (known !== undefined)
-    return known === id ? { id } : { id: known, reason: `${id} is called ${known} here` };
-  const bare = id.slice(id.indexOf(':') + 1).toLowerCase();
+  const builtInId = unlessRejected(() => environmentInfo(id))?.id;
+  if (builtInId !== undefined)
+    return builtInId === id ? { id } : { id: builtInId, reason: `${id} is called ${builtInId} here` };
+  const bareName = id.slice(id.indexOf(':') + 1).toLowerCase();
   const ids = environmentIds();
-  const all = ids.flatMap((one) => [one, ...environmentInfo(one).aliases]);
-  const correctName = all.find((one) => one.toLowerCase() === bare);
+  const names = ids.flatMap((name) => [name, ...environmentInfo(name).aliases]);
+  const correctName = names.find((name) => name.toLowerCase() === bareName);
   if (correctName !== undefined)
     return { id: environmentInfo(correctName).id, reason: `the correct spelling of ${id} is ${correctName}` };
   // As in Gymnasium, an id without a version means the newest one.
-  const newest = ids.findLast((one) => one.replace(/-v\d+$/, '').toLowerCase() === bare);
+  const newest = ids.findLast((name) => name.replace(/-v\d+$/, '').toLowerCase() === bareName);
   return newest === undefined ? undefined : { id: newest, reason: `${newest} is the newest version here` };
 }
 

@@ -28,15 +28,15 @@ export function importConfig(foreign: ForeignConfig): ImportedConfig {
   const isFinetune = isForFinetune(foreign);
   const draft: ImportDraft = { foreign, config: {}, notes: [] };
   (isFinetune ? importFinetune : importProps)(draft);
-  const known: readonly string[] = isFinetune ? finetuneKeys : propsKeys;
-  const noted = new Set(draft.notes.map(({ key }) => key.split('.')[0]));
+  const knownKeys: readonly string[] = isFinetune ? finetuneKeys : propsKeys;
+  const notedKeys = new Set(draft.notes.map(({ key }) => key.split('.')[0]));
   for (const key of Object.keys(foreign)) {
-    if (noted.has(key)) continue;
-    if (known.includes(key) && keyValue(foreign, key) === undefined) carry(draft, key);
+    if (notedKeys.has(key)) continue;
+    if (knownKeys.includes(key) && keyValue(foreign, key) === undefined) carry(draft, key);
     else {
-      const near = closestMatch(key, known);
+      const near = closestMatch(key, knownKeys);
       const unknownText = `unknown key${near === undefined ? '' : `; did you mean ${near}?`}`;
-      drop(draft, key, known.includes(key) ? 'has no equivalent here' : unknownText);
+      drop(draft, key, knownKeys.includes(key) ? 'has no equivalent here' : unknownText);
     }
   }
   return { program: isFinetune ? 'LLM-RL-finetune' : 'ProPS', config: draft.config, notes: draft.notes };
@@ -65,14 +65,14 @@ function isForFinetune(foreign: ForeignConfig): boolean {
 /** The imported key whose target path shares the most leading keys with `path`; undefined if none shares any. */
 export function originOf(notes: readonly ImportNote[], path: readonly PropertyKey[]): string | undefined {
   let origin: string | undefined;
-  let most = 0;
+  let mostShared = 0;
   for (const note of notes) {
     if (note.kind === 'dropped') continue;
     for (const to of note.to) {
       const keys = to.split('.');
       const differIndex = keys.findIndex((key, i) => key !== String(path[i]));
       const sharedCount = differIndex < 0 ? keys.length : differIndex;
-      if (sharedCount > most) [origin, most] = [note.key, sharedCount];
+      if (sharedCount > mostShared) [origin, mostShared] = [note.key, sharedCount];
     }
   }
   return origin;
@@ -80,8 +80,8 @@ export function originOf(notes: readonly ImportNote[], path: readonly PropertyKe
 
 /** Notes for the user, one per line; omits keys with the same meaning here. */
 export function describeImport({ program, notes }: ImportedConfig, file: string): readonly string[] {
-  const listed = notes.filter((note) => note.kind !== 'carried');
-  const lines = listed.map((note) =>
+  const shownNotes = notes.filter((note) => note.kind !== 'carried');
+  const lines = shownNotes.map((note) =>
     note.kind === 'changed'
       ? `  ${note.key}${note.to.length === 0 ? '' : ` → ${note.to.join(', ')}`}: ${note.reason}`
       : `  ${note.key}: not imported: ${note.reason}`,

@@ -38,8 +38,8 @@ export function importFinetune(draft: ImportDraft): void {
   assign(draft, { 'prompts.set': prompts, 'warmup.policies': 1 });
   setPrompts(draft, prompts);
   // Their linear policies have a bias; their tables have a value for every state and action.
-  const kind = policy === 'linear' ? { 'policy.bias': true } : { 'policy.form': 'values' };
-  assign(draft, { 'policy.kind': policy, ...kind });
+  const policySettings = policy === 'linear' ? { 'policy.bias': true } : { 'policy.form': 'values' };
+  assign(draft, { 'policy.kind': policy, ...policySettings });
   const continuous = keyValue(foreign, 'continuous');
   if (continuous !== undefined && isTrue(continuous) === (policy === 'linear'))
     carry(draft, 'continuous', { 'policy.kind': policy });
@@ -54,9 +54,9 @@ export function importFinetune(draft: ImportDraft): void {
     step_size: 'prompts.stepSize',
   });
   const warmup = keyValue(foreign, 'warmup_episodes');
-  const policies = { 'warmup.policies': typeof warmup === 'number' ? warmup + 1 : warmup };
+  const fields = { 'warmup.policies': typeof warmup === 'number' ? warmup + 1 : warmup };
   if (warmup !== undefined)
-    carry(draft, 'warmup_episodes', policies, 'plus the untrained policy, which the original also evaluates');
+    carry(draft, 'warmup_episodes', fields, 'plus the untrained policy, which the original also evaluates');
   const rank = keyValue(foreign, 'rank');
   if (rank !== undefined && policy === 'q-table')
     throw new UserError({
@@ -96,8 +96,8 @@ function importTable(draft: ImportDraft, id: string): void {
 function importMemory(draft: ImportDraft): void {
   const { foreign } = draft;
   const isOlder = templateOf(draft) !== '' && promptSetOf(templateOf(draft)) === undefined;
-  const use = keyValue(foreign, 'use_replay_buffer');
-  if (use !== undefined && !isTrue(use)) {
+  const usesBuffer = keyValue(foreign, 'use_replay_buffer');
+  if (usesBuffer !== undefined && !isTrue(usesBuffer)) {
     carry(draft, 'use_replay_buffer', { memory: 'none' }, 'the prompt shows no evaluations');
     return;
   }
@@ -137,7 +137,7 @@ const runners: Readonly<Record<string, readonly [environment: string, optimum?: 
 export function runnerOf(task: unknown) {
   const name = String(task).toLowerCase();
   const isDouble = /^((double|dbl)_?i|inv(erted)?_?(double|dbl)_?p)/.test(name);
-  const known = isDouble ? 'double_pendulum' : name;
-  const [environment, optimum] = Object.hasOwn(runners, known) ? runners[known]! : [];
+  const runnerName = isDouble ? 'double_pendulum' : name;
+  const [environment, optimum] = Object.hasOwn(runners, runnerName) ? runners[runnerName]! : [];
   return environment === undefined ? undefined : { environment, optimum };
 }

@@ -20,9 +20,9 @@ export function importModel(draft: ImportDraft): void {
 
 /** Both programs infer the provider from the model's name; LLM-RL-finetune also has `model_type`. */
 function chooseModel(foreign: ForeignConfig): ModelChoice | undefined {
-  const written = keyValue(foreign, 'llm_model_name');
-  if (written === undefined) return undefined;
-  const name = String(written);
+  const writtenName = keyValue(foreign, 'llm_model_name');
+  if (writtenName === undefined) return undefined;
+  const name = String(writtenName);
   const type = String(keyValue(foreign, 'model_type') ?? '').toLowerCase();
   if (type === 'offline') return modelWithAdapter(name, keyValue(foreign, 'base_model'));
   const ossSize = gptOssPattern.exec(name)?.[1]?.toLowerCase();

@@ -34,11 +34,11 @@ const forkKeys = [
 export function importProps(draft: ImportDraft): void {
   const { foreign } = draft;
   const task = String(keyValue(foreign, 'task') ?? '');
-  const known = isKnown(task);
-  const isTable = known
+  const isFromPaper = isPaperTask(task);
+  const isTable = isFromPaper
     ? task.startsWith('dist_')
     : Array.isArray(keyValue(foreign, 'dim_states')) || /^dist_state|q_table/.test(task);
-  const isSemantic = known
+  const isSemantic = isFromPaper
     ? task.includes('semantics')
     : /semantic/.test(`${task} ${templateOf(draft)}`) || keyValue(foreign, 'env_desc_file') !== undefined;
   const [policy, prompts] = [isTable ? 'q-table' : 'linear', isSemantic ? 'semantic' : 'numeric'] as const;
@@ -51,7 +51,7 @@ export function importProps(draft: ImportDraft): void {
   };
   assign(draft, { ...kindSettings, ...wholeHistory });
   const reason = `${task} isn't one of the paper's tasks, so it is imported as a ${policy} policy with ${prompts} prompts`;
-  if (task !== '') carry(draft, 'task', kindSettings, known ? undefined : reason);
+  if (task !== '') carry(draft, 'task', kindSettings, isFromPaper ? undefined : reason);
   importEnvironment(draft, environment);
   importOptions(draft, environment.id);
   importModel(draft);
@@ -82,7 +82,7 @@ export function importProps(draft: ImportDraft): void {
     drop(draft, 'warmup_dir', 'these files are not read; new random policies are drawn (or see warmup.from)');
 }
 
-const isKnown = (task: string) =>
+const isPaperTask = (task: string) =>
   /^(cont_space_llm_num_optim(_rndm_proj)?|(cont|dist)_state_llm_num_optim_semantics(_with_feedback)?|dist_state_llm_num_optim)$/.test(
     task,
   );
@@ -94,13 +94,13 @@ const isKnown = (task: string) =>
 function importTrajectories(draft: ImportDraft, policy: string, prompts: string): void {
   const { foreign } = draft;
   if (prompts === 'numeric') return;
-  const include = keyValue(foreign, 'include_trajectories');
+  const includeValue = keyValue(foreign, 'include_trajectories');
   const isFork = forkKeys.some((key) => keyValue(foreign, key) !== undefined);
   const length = keyValue(foreign, 'max_traj_length');
-  if (include === undefined ? policy === 'q-table' || isFork : isTrue(include)) {
+  if (includeValue === undefined ? policy === 'q-table' || isFork : isTrue(includeValue)) {
     const rows = policy === 'q-table' && typeof length === 'number' ? { 'memory.rows': length } : {};
     assign(draft, { 'memory.trajectories': 'rows', ...rows });
-    if (include !== undefined) carry(draft, 'include_trajectories', { 'memory.trajectories': 'rows' });
+    if (includeValue !== undefined) carry(draft, 'include_trajectories', { 'memory.trajectories': 'rows' });
   } else if (isTrue(keyValue(foreign, 'summary'))) {
     const reason = 'computed from the first episode, not written by a model';
     carry(draft, 'summary', { 'memory.trajectories': 'summary' }, reason);

@@ -6,7 +6,7 @@ import { MountainCar, MountainCarContinuous } from '../classic-control/mountain-
 import { Pendulum } from '../classic-control/pendulum.js';
 import { locomotionEntries } from '../mujoco/locomotion.js';
 import { pendulumEntries } from '../mujoco/pendulums.js';
-import { type CatalogueEntry, entry } from '../options.js';
+import { type CatalogueEntry, makeEntry } from '../options.js';
 import {
   MazeWalk,
   mazeIds,
@@ -20,7 +20,7 @@ import { NavigationTrack } from '../props/navigation-track.js';
 import { Nim } from '../props/nim.js';
 import { Pong } from '../props/pong.js';
 import { cookingGame, cookingOptions } from '../text/cooking/cooking.js';
-import { lastArm, probes, TextProbe, textBandit } from '../text/probes.js';
+import { lastArmIndex, probes, TextProbe, textBandit } from '../text/probes.js';
 import { TextGameTask } from '../text/text-game.js';
 import { loadGame, TextWorldPlay } from '../text/textworld/game.js';
 import { readGame } from '../text/textworld/game-file.js';
@@ -38,31 +38,31 @@ const carOptions = z.strictObject({ goal_velocity: z.number().default(0) });
 
 /** The built-in numeric environments. Those from Gymnasium keep their ids, default options and time limits. */
 export const catalogue: readonly CatalogueEntry[] = [
-  entry('CartPole-v0', { maxSteps: 200 }, poleOptions, (options) => new CartPole(options)),
-  entry('CartPole-v1', { maxSteps: 500 }, poleOptions, (options) => new CartPole(options)),
-  entry('MountainCar-v0', { maxSteps: 200 }, carOptions, (options) => new MountainCar(options)),
-  entry(
+  makeEntry('CartPole-v0', { maxSteps: 200 }, poleOptions, (options) => new CartPole(options)),
+  makeEntry('CartPole-v1', { maxSteps: 500 }, poleOptions, (options) => new CartPole(options)),
+  makeEntry('MountainCar-v0', { maxSteps: 200 }, carOptions, (options) => new MountainCar(options)),
+  makeEntry(
     'MountainCarContinuous-v0',
     { maxSteps: 999 },
     carOptions,
     (options) => new MountainCarContinuous(options),
   ),
-  entry(
+  makeEntry(
     'Pendulum-v1',
     { maxSteps: 200 },
     z.strictObject({ g: z.number().default(10) }),
     (options) => new Pendulum(options),
   ),
-  entry('Acrobot-v1', { maxSteps: 500 }, noOptions, () => new Acrobot()),
-  entry('FrozenLake-v1', { maxSteps: 100 }, frozenLakeOptions, frozenLake),
-  entry(
+  makeEntry('Acrobot-v1', { maxSteps: 500 }, noOptions, () => new Acrobot()),
+  makeEntry('FrozenLake-v1', { maxSteps: 100 }, frozenLakeOptions, frozenLake),
+  makeEntry(
     'CliffWalking-v1',
     { aliases: ['CliffWalking-v0'] },
     z.strictObject({ is_slippery: flag.default(false) }),
     cliffWalking,
   ),
-  entry('Taxi-v4', { aliases: ['Taxi-v3'], maxSteps: 200 }, taxiOptions, (options) => new Taxi(options)),
-  entry(
+  makeEntry('Taxi-v4', { aliases: ['Taxi-v3'], maxSteps: 200 }, taxiOptions, (options) => new Taxi(options)),
+  makeEntry(
     'Blackjack-v1',
     {},
     z.strictObject({ natural: flag.default(false), sab: flag.default(true) }),
@@ -70,30 +70,30 @@ export const catalogue: readonly CatalogueEntry[] = [
   ),
   ...locomotionEntries,
   ...pendulumEntries,
-  entry('Nim-v0', {}, noOptions, () => new Nim()),
-  entry('Pong-v0', { maxSteps: 1000 }, noOptions, () => new Pong()),
-  entry(
+  makeEntry('Nim-v0', {}, noOptions, () => new Nim()),
+  makeEntry('Pong-v0', { maxSteps: 1000 }, noOptions, () => new Pong()),
+  makeEntry(
     'NavigationTrack-v0',
     { aliases: ['gym_navigation:NavigationTrack-v0'], maxSteps: 1000 },
     noOptions,
     () => new NavigationTrack(),
   ),
   ...mazeIds.samples.map((id) =>
-    entry(id, mazeLimit(id), sampleMazeOptions, (options) => new MazeWalk(sampleMaze(id, options))),
+    makeEntry(id, mazeLimit(id), sampleMazeOptions, (options) => new MazeWalk(sampleMaze(id, options))),
   ),
   ...mazeIds.random.map(randomMazeEntry),
 ];
 
 /** Built-in environments with text observations and actions, which a language model plays. */
 export const textCatalogue: readonly CatalogueEntry[] = [
-  entry(
+  makeEntry(
     'bandit',
     {},
-    z.strictObject({ best: z.int().min(0).max(lastArm).default(2) }),
+    z.strictObject({ best: z.int().min(0).max(lastArmIndex).default(2) }),
     (options) => new TextProbe(textBandit(options)),
   ),
-  ...Object.entries(probes).map(([id, probe]) => entry(id, {}, noOptions, () => new TextProbe(probe))),
-  entry(
+  ...Object.entries(probes).map(([id, probe]) => makeEntry(id, {}, noOptions, () => new TextProbe(probe))),
+  makeEntry(
     'text:cooking',
     { maxSteps: 100 },
     cookingOptions,
@@ -104,9 +104,9 @@ export const textCatalogue: readonly CatalogueEntry[] = [
 /** Creates the entry for a TextWorld game, whose id is `textworld:` and the path of its `.json` or compiled story. */
 function textWorldEntry(id: string): CatalogueEntry {
   const file = expandHome(id.slice(textWorldPrefix.length), { field: 'environment' });
-  if (isStory(file)) return entry(id, {}, noOptions, () => new TextGameTask(loadStory(file)));
+  if (isStory(file)) return makeEntry(id, {}, noOptions, () => new TextGameTask(loadStory(file)));
   const schema = z.strictObject({ dialect: z.enum(dialects).default('z8') });
-  return entry(id, {}, schema, ({ dialect }) => {
+  return makeEntry(id, {}, schema, ({ dialect }) => {
     const game = loadGame(readGame(file), dialect);
     return new TextGameTask(() => new TextWorldPlay(game));
   });
@@ -118,20 +118,20 @@ export const textWorldPrefix = 'textworld:';
  * Finds the environment for an id or alias: a catalogue entry (possibly in place of another version), a TextWorld game,
  * or a random maze of another size; undefined if there is none.
  */
-export function findEntry(written: string): CatalogueEntry | undefined {
-  const known = [...catalogue, ...textCatalogue].find(
-    (item) => item.id === written || item.aliases.includes(written),
+export function findEntry(givenId: string): CatalogueEntry | undefined {
+  const knownEntry = [...catalogue, ...textCatalogue].find(
+    (item) => item.id === givenId || item.aliases.includes(givenId),
   );
-  if (known !== undefined) return known;
-  const id = replacementFor(written)?.id ?? written;
-  if (id !== written) return findEntry(id);
+  if (knownEntry !== undefined) return knownEntry;
+  const id = replacementFor(givenId)?.id ?? givenId;
+  if (id !== givenId) return findEntry(id);
   if (id.startsWith(textWorldPrefix)) return textWorldEntry(id);
   const isMaze = id.startsWith('maze-random-') && mazeSize(id) !== undefined;
   return isMaze ? randomMazeEntry(id) : undefined;
 }
 
 function randomMazeEntry(id: string): CatalogueEntry {
-  return entry(id, mazeLimit(id), randomMazeOptions, (options) => new MazeWalk(randomMaze(id, options)));
+  return makeEntry(id, mazeLimit(id), randomMazeOptions, (options) => new MazeWalk(randomMaze(id, options)));
 }
 
 /** Returns the step limit: 200 for 3 × 3 cells, as in ProPS; otherwise 20 per cell. */

@@ -80,8 +80,8 @@ const mujocoFacts: Readonly<Record<string, (options: Options) => Facts>> = {
   },
 };
 
-function stepFacts(options: Options, timeStep: number, frames: number): Facts {
-  return { stepSeconds: formatShort(timeStep * option(options, 'frame_skip', frames)) };
+function stepFacts(options: Options, timeStep: number, frameSkip: number): Facts {
+  return { stepSeconds: formatShort(timeStep * option(options, 'frame_skip', frameSkip)) };
 }
 
 function travelFacts(options: Options, controlWeight: number): Facts {
@@ -105,11 +105,11 @@ function healthFacts(options: Options, heights: Range, angles: Range): Facts {
 }
 
 /** Returns each joint's indices of position (negative if hidden) and velocity in the observation. */
-function jointFacts(options: Options, joints: readonly string[], hidden = 1): Facts {
+function jointFacts(options: Options, joints: readonly string[], hiddenByDefault = 1): Facts {
   const placesShown = !option(options, 'exclude_current_positions_from_observation', true);
-  const left = placesShown ? 0 : hidden;
+  const hiddenCount = placesShown ? 0 : hiddenByDefault;
   const indicesFrom = (first: number) => Object.fromEntries(joints.map((joint, i) => [joint, first + i]));
-  return { placesShown, at: indicesFrom(-left), velocityAt: indicesFrom(joints.length - left) };
+  return { placesShown, at: indicesFrom(-hiddenCount), velocityAt: indicesFrom(joints.length - hiddenCount) };
 }
 
 function legJoints(side: string, lower: string): readonly string[] {

@@ -35,8 +35,8 @@ const returnRanges: Readonly<Record<string, (options: Options, steps: number, id
   // Only the last step can reach a hole or the goal, because these end the episode.
   FrozenLake: (options, steps) => {
     const schedule = option<readonly number[]>(options, 'reward_schedule', [1, 0, 0]);
-    const walked = (schedule[2] ?? 0) * (steps - 1);
-    return [Math.min(0, walked) + smallest(schedule), Math.max(0, walked) + largest(schedule)];
+    const walkReturn = (schedule[2] ?? 0) * (steps - 1);
+    return [Math.min(0, walkReturn) + smallest(schedule), Math.max(0, walkReturn) + largest(schedule)];
   },
   // The shortest path has 13 steps; on slippery ground, a lucky agent can still follow it.
   CliffWalking: (_options, steps) => [-100 * steps, Math.max(-13, -steps)],

@@ -35,13 +35,13 @@ export interface UserEnvironment
 }
 
 /** Creates a module's environment, with the id `module:<name>`. @throws UserError that names the file and the fault */
-export async function moduleEnvironment(
+export async function loadModuleEnvironment(
   path: string,
   options: Readonly<Record<string, unknown>>,
 ): Promise<Environment> {
   const module = await loadModule(path, 'environment', 'environment');
-  const made = await module.create(options, 'environment.options');
-  return checkedEnvironment(made, `module:${module.name}`, module.file);
+  const created = await module.create(options, 'environment.options');
+  return checkedEnvironment(created, `module:${module.name}`, module.file);
 }
 
 /**
@@ -49,12 +49,12 @@ export async function moduleEnvironment(
  * @param file the module's file; undefined for an object
  * @throws UserError for a missing or invalid member; its methods throw EnvironmentError for errors and invalid results
  */
-export function checkedEnvironment(made: unknown, id: string, file?: string): Environment {
+export function checkedEnvironment(userEnvironment: unknown, id: string, file?: string): Environment {
   const origin = file === undefined ? id : basename(file);
   const moduleError = (message: string) => new UserError({ ...(file && { file }), message });
-  if (typeof made !== 'object' || made === null)
+  if (typeof userEnvironment !== 'object' || userEnvironment === null)
     throw moduleError(file === undefined ? `${id} must be an object` : 'create returned no environment');
-  const { data, error } = memberSchema.safeParse(made);
+  const { data, error } = memberSchema.safeParse(userEnvironment);
   if (error !== undefined) {
     const { message, path } = error.issues[0]!;
     throw new UserError({
@@ -67,7 +67,7 @@ export function checkedEnvironment(made: unknown, id: string, file?: string): En
   const { actionNames, description, maxSteps, observationNames } = data;
   const environment = new LimitedEnvironment(
     id,
-    new UserTask(made as UserEnvironment, data, origin, file),
+    new UserTask(userEnvironment as UserEnvironment, data, origin, file),
     maxSteps,
   );
   if (description === undefined && observationNames === undefined && actionNames === undefined)
@@ -92,7 +92,7 @@ const userSpaceSchema = z
     return { ...value, low: nullInfinities(value.low), high: nullInfinities(value.high) };
   }, spaceSchema)
   .refine(
-    (one) => one.kind !== 'box' || (one.low.length > 0 && one.low.length === one.high.length),
+    (space) => space.kind !== 'box' || (space.low.length > 0 && space.low.length === space.high.length),
     'low and high must have one number per dimension',
   );
 
@@ -104,9 +104,9 @@ const nullInfinities = (bounds: unknown): unknown =>
     : bounds;
 
 /** True if there are no names, or one per component of the space or, in a discrete space, per value. */
-const fits = (names: readonly string[] | undefined, one: Space) =>
+const fits = (names: readonly string[] | undefined, space: Space) =>
   names === undefined ||
-  (one.kind !== 'text' && names.length === (one.kind === 'discrete' ? one.n : dimensionsOf(one)));
+  (space.kind !== 'text' && names.length === (space.kind === 'discrete' ? space.n : dimensionsOf(space)));
 
 const memberSchema = z
   .object({
@@ -123,7 +123,7 @@ const memberSchema = z
     actionNames: z.array(z.string()).optional(),
   })
   .refine(
-    (made) => fits(made.observationNames, made.observationSpace) && fits(made.actionNames, made.actionSpace),
+    (data) => fits(data.observationNames, data.observationSpace) && fits(data.actionNames, data.actionSpace),
     'observationNames and actionNames must have one name per component or value of their spaces',
   );
 
@@ -133,35 +133,35 @@ class UserTask implements Task {
   readonly stepSeconds?: number;
   readonly frame?: () => Frame;
   readonly close?: () => void;
-  readonly #made: UserEnvironment;
+  readonly #wrapped: UserEnvironment;
   readonly #origin: string;
   readonly #file: string | undefined;
 
   constructor(
-    made: UserEnvironment,
+    wrapped: UserEnvironment,
     { actionSpace, observationSpace, stepSeconds }: z.output<typeof memberSchema>,
     origin: string,
     file: string | undefined,
   ) {
-    this.#made = made;
+    this.#wrapped = wrapped;
     this.#origin = origin;
     this.#file = file;
     this.observationSpace = observationSpace;
     this.actionSpace = actionSpace;
     if (stepSeconds !== undefined) this.stepSeconds = stepSeconds;
-    if (made.frame !== undefined) this.frame = () => this.#call('frame', () => made.frame!());
+    if (wrapped.frame !== undefined) this.frame = () => this.#call('frame', () => wrapped.frame!());
     // Close only objects created by a module; callers close their own objects.
-    if (made.close !== undefined && file !== undefined)
-      this.close = () => this.#call('close', () => made.close!());
+    if (wrapped.close !== undefined && file !== undefined)
+      this.close = () => this.#call('close', () => wrapped.close!());
   }
 
   reset(random: RandomGenerator, seed?: number | bigint): Observation {
-    const observation = this.#call('reset', () => this.#made.reset(seed as number, random));
+    const observation = this.#call('reset', () => this.#wrapped.reset(seed as number, random));
     return this.#observation(observation, 'reset');
   }
 
   step(action: Action): TaskStep {
-    const step: unknown = this.#call('step', () => this.#made.step(action));
+    const step: unknown = this.#call('step', () => this.#wrapped.step(action));
     if (!isObject(step))
       throw this.#invalid(`step returned ${inspectText(step)}`, '{observation, reward, terminated}');
     const { observation, reward, terminated, truncated = false } = step;

@@ -13,13 +13,13 @@ export function observationNames({
 }: EnvironmentSpec): readonly (string | undefined)[] {
   if (observationSpace.kind !== 'box' && observationSpace.kind !== 'tuple') return [];
   const dimensions = dimensionsOf(observationSpace);
-  const described = words?.observationNames ?? componentNames(id, dimensions);
-  const names = Array.from({ length: dimensions }, (_, i) => identifier(described[i] ?? ''));
+  const texts = words?.observationNames ?? componentNames(id, dimensions);
+  const names = Array.from({ length: dimensions }, (_, i) => toIdentifier(texts[i] ?? ''));
   return names.map((name, i) => (name !== undefined && names.indexOf(name) === i ? name : undefined));
 }
 
 /** Turns `pole angle` into `poleAngle`; undefined if the result isn't a plain identifier or is a property of arrays. */
-function identifier(text: string): string | undefined {
+function toIdentifier(text: string): string | undefined {
   const [first = '', ...rest] = text.split(/[^\p{L}\p{N}]+/u).filter(Boolean);
   const start = /^\p{Lu}+$/u.test(first)
     ? first.toLowerCase()

@@ -28,7 +28,7 @@ export async function makeEnvironment(
   id: string,
   options: Readonly<Record<string, unknown>> = {},
 ): Promise<Environment> {
-  if (isModulePath(id)) return (await import('./module-environment.js')).moduleEnvironment(id, options);
+  if (isModulePath(id)) return (await import('./module-environment.js')).loadModuleEnvironment(id, options);
   return requireEntry(id).make(options);
 }
 
@@ -60,11 +60,11 @@ export const isBuiltInId = (id: string): boolean =>
   !isRemoteId(id) && !isModulePath(id) && !id.startsWith(customPrefix);
 
 /** True if the environment needs no user files and no other program. */
-export const isSelfContained = (id: string): boolean => isBuiltInId(id) && !id.startsWith(textWorldPrefix);
+export const isSelfContainedId = (id: string): boolean => isBuiltInId(id) && !id.startsWith(textWorldPrefix);
 
-export const isRemoteId = (id: string): boolean => remotePrefix.test(id);
+export const isRemoteId = (id: string): boolean => remoteIdPattern.test(id);
 
-const remotePrefix = /^(gymnasium|openenv|textworld-express):/;
+const remoteIdPattern = /^(gymnasium|openenv|textworld-express):/;
 
 /**
  * Creates an environment like `makeEnvironment`, or opens one in another program: `gymnasium:<id>` opens an
@@ -116,14 +116,14 @@ function hintFor(id: string, ids: readonly string[]): Partial<Problem> {
       hint: 'call run(config, {environment, directory}) in the program that started the run with this object, or move the environment to a module (environment: ./my-env.js)',
     };
   if (isModulePath(`./${id}`)) return { hint: `for a module, write a path with a slash: ./${id}` };
-  const bare = id.replace(/^[^:/]*[:/](?=[A-Z])/, '');
-  const name = environmentName(bare).toLowerCase();
+  const bareId = id.replace(/^[^:/]*[:/](?=[A-Z])/, '');
+  const name = environmentName(bareId).toLowerCase();
   const versions = ids.filter((known) => environmentName(known).toLowerCase() === name);
   const near =
-    versions.find((known) => known.toLowerCase() === bare.toLowerCase()) ??
+    versions.find((known) => known.toLowerCase() === bareId.toLowerCase()) ??
     versions.at(-1) ??
-    closestMatch(bare, ids);
+    closestMatch(bareId, ids);
   const gymnasiumHint = `use gymnasium:${id} if Python's Gymnasium has this environment`;
-  const isTheirs = id.includes('/') || (/-v\d+$/.test(id) && versions.length === 0);
-  return { near, ...((near === undefined || isTheirs) && { hint: gymnasiumHint }) };
+  const mayBeGymnasium = id.includes('/') || (/-v\d+$/.test(id) && versions.length === 0);
+  return { near, ...((near === undefined || mayBeGymnasium) && { hint: gymnasiumHint }) };
 }

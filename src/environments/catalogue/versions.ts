@@ -6,7 +6,7 @@ interface Replacement {
 }
 
 /** The built-in version, and the last version that differed from it, according to Gymnasium's documentation. */
-const versions: Readonly<Record<string, readonly [played: number, lastOther: number]>> = {
+const versions: Readonly<Record<string, readonly [builtIn: number, lastDifferent: number]>> = {
   Pendulum: [1, 0],
   Acrobot: [1, 0],
   FrozenLake: [1, 0],
@@ -22,19 +22,19 @@ const versions: Readonly<Record<string, readonly [played: number, lastOther: num
 };
 
 /** Environment names found in configs of other projects. */
-const names: Readonly<Record<string, string>> = { DoubleInvertedPendulum: 'InvertedDoublePendulum' };
+const aliases: Readonly<Record<string, string>> = { DoubleInvertedPendulum: 'InvertedDoublePendulum' };
 
 /**
  * Returns the environment that replaces an older version (`HalfCheetah-v4`) or another name; undefined for other ids,
  * and for versions that behave the same.
  */
 export function replacementFor(id: string): Replacement | undefined {
-  const [, written = '', digits] = /^([A-Za-z0-9]+?)(?:-v(\d+))?$/.exec(id) ?? [];
-  const name = Object.hasOwn(names, written) ? names[written]! : written;
-  const [played, lastOther] = Object.hasOwn(versions, name) ? versions[name]! : [0, -1];
-  if (name === written && (digits === undefined || Number(digits) > lastOther)) return undefined;
+  const [, givenName = '', digits] = /^([A-Za-z0-9]+?)(?:-v(\d+))?$/.exec(id) ?? [];
+  const name = Object.hasOwn(aliases, givenName) ? aliases[givenName]! : givenName;
+  const [builtIn, lastDifferent] = Object.hasOwn(versions, name) ? versions[name]! : [0, -1];
+  if (name === givenName && (digits === undefined || Number(digits) > lastDifferent)) return undefined;
   return {
-    id: `${name}-v${played}`,
-    note: `${id} runs as ${name}-v${played}, whose rewards, observations or episodes may differ. For the original, use gymnasium:${id} with a version of Gymnasium that includes it`,
+    id: `${name}-v${builtIn}`,
+    note: `${id} runs as ${name}-v${builtIn}, whose rewards, observations or episodes may differ. For the original, use gymnasium:${id} with a version of Gymnasium that includes it`,
   };
 }

@@ -36,8 +36,8 @@ export class Acrobot implements Task<number> {
   }
 
   step(action: number): TaskStep {
-    const [angle1, angle2, velocity1, velocity2] = rungeKutta(this.#state, action - 1);
-    const [a, b] = [wrap(angle1), wrap(angle2)];
+    const [angle1, angle2, velocity1, velocity2] = rungeKuttaStep(this.#state, action - 1);
+    const [a, b] = [wrapAngle(angle1), wrapAngle(angle2)];
     const v = Math.min(maxVelocity1, Math.max(-maxVelocity1, velocity1));
     const w = Math.min(maxVelocity2, Math.max(-maxVelocity2, velocity2));
     this.#state = [a, b, v, w];
@@ -64,7 +64,7 @@ export class Acrobot implements Task<number> {
   }
 }
 
-function rungeKutta(state: State, torque: number): State {
+function rungeKuttaStep(state: State, torque: number): State {
   const k1 = derivative(state, torque);
   const k2 = derivative(eulerStep(state, timeStep / 2, k1), torque);
   const k3 = derivative(eulerStep(state, timeStep / 2, k2), torque);
@@ -100,7 +100,7 @@ function derivative([angle1, angle2, velocity1, velocity2]: State, torque: numbe
 }
 
 /** Wraps an angle to [-π, π]. */
-function wrap(angle: number): number {
+function wrapAngle(angle: number): number {
   let wrapped = angle;
   while (wrapped > PI) wrapped -= 2 * PI;
   while (wrapped < -PI) wrapped += 2 * PI;

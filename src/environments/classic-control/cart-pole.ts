@@ -70,15 +70,15 @@ export class CartPole implements Task<number> {
 
   frame(): Frame {
     const x = this.#x;
-    const reach = positionLimit + 0.6;
+    const halfWidth = positionLimit + 0.6;
     const axleHeight = 0.25; // m, height of the hinge
     const hinge: Point = [x, axleHeight];
     const [across, up] = [2 * halfLength * Math.sin(this.#angle), 2 * halfLength * Math.cos(this.#angle)];
     const limitLine = (end: number) => line([end, -0.15], [end, 0.15], 0.05, 'danger');
     return {
-      view: { min: [-reach, -0.4], max: [reach, 1.5] },
+      view: { min: [-halfWidth, -0.4], max: [halfWidth, 1.5] },
       shapes: [
-        line([-reach, 0], [reach, 0], 0.04, 'ground'),
+        line([-halfWidth, 0], [halfWidth, 0], 0.04, 'ground'),
         limitLine(-positionLimit),
         limitLine(positionLimit),
         rectangle([x - 0.3, 0.05], [x + 0.3, axleHeight + 0.05], 'agent'),

@@ -6,7 +6,7 @@ import { isSinglePrecision } from './single-precision.js';
 const { fround } = Math;
 const leftEnd = -1.2;
 const rightEnd = 0.6;
-const goal = 0.5;
+const goalPosition = 0.5;
 const continuousGoal = 0.45;
 const maxSpeed = 0.07;
 const force = 0.001;
@@ -49,12 +49,12 @@ export class MountainCar implements Task<number> {
     return {
       observation: this.#observe(),
       reward: -1,
-      terminated: position >= goal && velocity >= this.#goalVelocity,
+      terminated: position >= goalPosition && velocity >= this.#goalVelocity,
     };
   }
 
   frame(): Frame {
-    return drawMountainCar(this.#position, goal);
+    return drawMountainCar(this.#position, goalPosition);
   }
 
   #observe(): number[] {
@@ -62,24 +62,24 @@ export class MountainCar implements Task<number> {
   }
 }
 
-const [left, right] = [-1.3, 0.7];
-const floor = -0.15;
+const [minX, maxX] = [-1.3, 0.7];
+const minY = -0.15;
 
 /** Draws the car in the valley y = 0.45 sin(3x) + 0.55, with a flag at the goal. */
 function drawMountainCar(x: number, goal: number): Frame {
-  return { view: { min: [left, floor], max: [right, 1.3] }, shapes: [hill, ...flag(goal), ...car(x)] };
+  return { view: { min: [minX, minY], max: [maxX, 1.3] }, shapes: [hill, ...drawFlag(goal), ...drawCar(x)] };
 }
 
-const height = (x: number) => 0.55 + 0.45 * Math.sin(3 * x);
+const hillHeight = (x: number) => 0.55 + 0.45 * Math.sin(3 * x);
 
-const slope = Array.from({ length: 81 }, (_, i): Point => {
-  const x = left + (i * (right - left)) / 80;
-  return [x, height(x)];
+const hillOutline = Array.from({ length: 81 }, (_, i): Point => {
+  const x = minX + (i * (maxX - minX)) / 80;
+  return [x, hillHeight(x)];
 });
-const hill = polygon([[left, floor], ...slope, [right, floor]], 'ground');
+const hill = polygon([[minX, minY], ...hillOutline, [maxX, minY]], 'ground');
 
-function flag(goal: number): readonly Shape[] {
-  const foot = height(goal);
+function drawFlag(goal: number): readonly Shape[] {
+  const foot = hillHeight(goal);
   const top: Point = [goal, foot + 0.25];
   return [
     line([goal, foot], top, 0.012, 'guide'),
@@ -87,15 +87,15 @@ function flag(goal: number): readonly Shape[] {
   ];
 }
 
-function car(x: number): readonly Shape[] {
-  const slope = Math.atan(1.35 * Math.cos(3 * x));
-  const [cos, sin] = [Math.cos(slope), Math.sin(slope)];
-  const at = (along: number, above: number): Point => [
+function drawCar(x: number): readonly Shape[] {
+  const incline = Math.atan(1.35 * Math.cos(3 * x));
+  const [cos, sin] = [Math.cos(incline), Math.sin(incline)];
+  const pointAt = (along: number, above: number): Point => [
     x + along * cos - above * sin,
-    height(x) + along * sin + above * cos,
+    hillHeight(x) + along * sin + above * cos,
   ];
-  const wheel = (along: number) => circle(at(along, 0.03), 0.03, 'agent-detail');
-  return [line(at(-0.06, 0.07), at(0.06, 0.07), 0.06, 'agent'), wheel(-0.055), wheel(0.055)];
+  const wheel = (along: number) => circle(pointAt(along, 0.03), 0.03, 'agent-detail');
+  return [line(pointAt(-0.06, 0.07), pointAt(0.06, 0.07), 0.06, 'agent'), wheel(-0.055), wheel(0.055)];
 }
 
 const power = 0.0015;
@@ -130,10 +130,10 @@ export class MountainCarContinuous implements Task<readonly number[]> {
     const force = Math.min(1, Math.max(-1, action[0]!));
     const isClipped = force !== action[0]!; // clipping yields a Python number, ±1.0
     const isForceSingle = !isClipped && isSinglePrecision(force);
-    const slope = gravity * Math.cos(roundIfSingle(3 * this.#position, this.#isStateSingle));
+    const pull = gravity * Math.cos(roundIfSingle(3 * this.#position, this.#isStateSingle));
     const change = isForceSingle
-      ? fround(fround(force * fround(power)) - fround(slope))
-      : force * power - slope;
+      ? fround(fround(force * fround(power)) - fround(pull))
+      : force * power - pull;
 
     const isVelocitySingle = this.#isStateSingle && (isForceSingle || isClipped);
     let velocity = roundIfSingle(this.#velocity + roundIfSingle(change, isVelocitySingle), isVelocitySingle);
@@ -167,6 +167,6 @@ export class MountainCarContinuous implements Task<readonly number[]> {
   }
 }
 
-function roundIfSingle(value: number, single: boolean): number {
-  return single ? fround(value) : value;
+function roundIfSingle(value: number, isSingle: boolean): number {
+  return isSingle ? fround(value) : value;
 }

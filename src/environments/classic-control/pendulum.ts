@@ -36,7 +36,7 @@ export class Pendulum implements Task<readonly number[]> {
     const torque = Math.min(maxTorque, Math.max(-maxTorque, action[0]!));
     const effort = isSingle ? fround(fround(0.001) * fround(torque * torque)) : 0.001 * (torque * torque);
     const push = isSingle ? fround(3 * torque) : 3 * torque;
-    const angle = normalize(this.#angle);
+    const angle = wrapAngle(this.#angle);
     const cost = angle * angle + 0.1 * (this.#velocity * this.#velocity) + effort;
     const velocity = this.#velocity + (this.#gravity * Math.sin(this.#angle) + push) * timeStep;
     this.#velocity = Math.min(maxSpeed, Math.max(-maxSpeed, velocity));
@@ -57,7 +57,7 @@ export class Pendulum implements Task<readonly number[]> {
 }
 
 /** Wraps an angle to [-π, π). */
-function normalize(angle: number): number {
+function wrapAngle(angle: number): number {
   const wrapped = (angle + PI) % (2 * PI);
   return (wrapped < 0 ? wrapped + 2 * PI : wrapped) - PI;
 }

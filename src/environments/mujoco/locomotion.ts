@@ -4,10 +4,10 @@
  */
 import { z } from 'zod';
 import type { Task } from '../environment.js';
-import { type CatalogueEntry, entry } from '../options.js';
-import { addNormal, addUniform, clampTo, controlCost, MujocoTask } from './mujoco-task.js';
+import { type CatalogueEntry, makeEntry } from '../options.js';
+import { addNormalNoise, addUniformNoise, clampTo, controlCost, MujocoTask } from './mujoco-task.js';
 import type { Scene } from './scene.js';
-import { loadModel, type ModelName, Simulation, type State } from './simulation.js';
+import { loadMujocoModel, type ModelName, Simulation, type State } from './simulation.js';
 
 const anyNumber = z.union([z.number(), z.literal([Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY])]);
 
@@ -32,14 +32,14 @@ const healthOptions = {
   terminate_when_unhealthy: z.boolean().default(true),
 };
 
-const travelShape = {
+const travelOptions = {
   forward_reward_weight: z.number().default(1),
   exclude_current_positions_from_observation: z.boolean().default(true),
 };
 
-const halfCheetahOptions = z.strictObject({ ...driveOptions(5, 0.1, 0.1), ...travelShape });
+const halfCheetahOptions = z.strictObject({ ...driveOptions(5, 0.1, 0.1), ...travelOptions });
 
-const swimmerOptions = z.strictObject({ ...driveOptions(4, 1e-4, 0.1), ...travelShape });
+const swimmerOptions = z.strictObject({ ...driveOptions(4, 1e-4, 0.1), ...travelOptions });
 
 const hopperOptions = z.strictObject({
   ...driveOptions(4, 1e-3, 5e-3),
@@ -47,7 +47,7 @@ const hopperOptions = z.strictObject({
   healthy_z_range: rangeSchema.default([0.7, Number.POSITIVE_INFINITY]),
   healthy_angle_range: rangeSchema.default([-0.2, 0.2]),
   ...healthOptions,
-  ...travelShape,
+  ...travelOptions,
 });
 
 const walker2dOptions = z.strictObject({
@@ -55,7 +55,7 @@ const walker2dOptions = z.strictObject({
   healthy_z_range: rangeSchema.default([0.8, 2]),
   healthy_angle_range: rangeSchema.default([-1, 1]),
   ...healthOptions,
-  ...travelShape,
+  ...travelOptions,
 });
 
 /**
@@ -65,7 +65,7 @@ const walker2dOptions = z.strictObject({
 function halfCheetah(options: z.output<typeof halfCheetahOptions>): Promise<Task> {
   return locomotionTask('half_cheetah', options, {
     hiddenCount: 1,
-    velocityNoise: addNormal,
+    addVelocityNoise: addNormalNoise,
     scene: sideView(3.4, 1.7),
   });
 }
@@ -77,7 +77,7 @@ function halfCheetah(options: z.output<typeof halfCheetahOptions>): Promise<Task
 function swimmer(options: z.output<typeof swimmerOptions>): Promise<Task> {
   return locomotionTask('swimmer', options, {
     hiddenCount: 2,
-    velocityNoise: addUniform,
+    addVelocityNoise: addUniformNoise,
     scene: { seenFrom: 'above', size: [6, 4], follow: 'plane' },
   });
 }
@@ -91,7 +91,7 @@ function hopper(options: z.output<typeof hopperOptions>): Promise<Task> {
   const { healthy_z_range: heights, healthy_angle_range: angles, healthy_state_range: states } = options;
   return locomotionTask('hopper', options, {
     hiddenCount: 1,
-    velocityNoise: addUniform,
+    addVelocityNoise: addUniformNoise,
     velocityLimit: 10,
     healthy: ({ qpos, qvel }) =>
       isWithin(heights, qpos[1]!) &&
@@ -112,7 +112,7 @@ function walker2d(options: z.output<typeof walker2dOptions>): Promise<Task> {
   const leftLegRoles = ['thigh', 'leg', 'foot'].map((part) => [`${part}_left_geom`, 'agent-detail'] as const);
   return locomotionTask('walker2d_v5', options, {
     hiddenCount: 1,
-    velocityNoise: addUniform,
+    addVelocityNoise: addUniformNoise,
     velocityLimit: 10,
     healthy: ({ qpos }) => isWithin(heights, qpos[1]!) && isWithin(angles, qpos[2]!),
     scene: { ...sideView(3.4, 2), roles: Object.fromEntries(leftLegRoles) },
@@ -127,7 +127,7 @@ type LocomotionOptions = z.output<typeof halfCheetahOptions> & {
 interface Robot {
   /** Number of leading joints whose positions the observation omits by default. */
   readonly hiddenCount: number;
-  readonly velocityNoise: typeof addUniform;
+  readonly addVelocityNoise: typeof addUniformNoise;
   /** Observed velocities are clipped to ± this limit. */
   readonly velocityLimit?: number;
   /** Omitted for robots that are always healthy. */
@@ -136,8 +136,8 @@ interface Robot {
 }
 
 async function locomotionTask(name: ModelName, options: LocomotionOptions, robot: Robot): Promise<Task> {
-  const model = await loadModel(name);
-  const { hiddenCount, velocityNoise, velocityLimit = Number.POSITIVE_INFINITY, healthy, scene } = robot;
+  const model = await loadMujocoModel(name);
+  const { hiddenCount, addVelocityNoise, velocityLimit = Number.POSITIVE_INFINITY, healthy, scene } = robot;
   const { forward_reward_weight, ctrl_cost_weight, reset_noise_scale } = options;
   const { healthy_reward = 0, terminate_when_unhealthy = false } = options;
   const omittedCount = options.exclude_current_positions_from_observation ? hiddenCount : 0;
@@ -145,16 +145,16 @@ async function locomotionTask(name: ModelName, options: LocomotionOptions, robot
     observationLength: model.positionCount - omittedCount + model.velocityCount,
     scene,
     place({ qpos, qvel }, random) {
-      addUniform(qpos, reset_noise_scale, random);
-      velocityNoise(qvel, reset_noise_scale, random);
+      addUniformNoise(qpos, reset_noise_scale, random);
+      addVelocityNoise(qvel, reset_noise_scale, random);
     },
     observe: ({ qpos, qvel }) => [
       ...qpos.subarray(omittedCount),
       ...qvel.map((velocity) => clampTo(velocity, velocityLimit)),
     ],
-    judge(state, action, forward) {
+    judge(state, action, velocity) {
       const isHealthy = healthy?.(state) ?? true;
-      const earned = forward_reward_weight * forward + (isHealthy ? healthy_reward : 0);
+      const earned = forward_reward_weight * velocity + (isHealthy ? healthy_reward : 0);
       const reward = earned - controlCost(ctrl_cost_weight, action);
       return { reward, terminated: !isHealthy && terminate_when_unhealthy };
     },
@@ -170,8 +170,8 @@ function sideView(width: number, height: number): Scene {
 }
 
 export const locomotionEntries: readonly CatalogueEntry[] = [
-  entry('HalfCheetah-v5', { maxSteps: 1000 }, halfCheetahOptions, halfCheetah),
-  entry('Hopper-v5', { maxSteps: 1000 }, hopperOptions, hopper),
-  entry('Walker2d-v5', { maxSteps: 1000 }, walker2dOptions, walker2d),
-  entry('Swimmer-v5', { maxSteps: 1000 }, swimmerOptions, swimmer),
+  makeEntry('HalfCheetah-v5', { maxSteps: 1000 }, halfCheetahOptions, halfCheetah),
+  makeEntry('Hopper-v5', { maxSteps: 1000 }, hopperOptions, hopper),
+  makeEntry('Walker2d-v5', { maxSteps: 1000 }, walker2dOptions, walker2d),
+  makeEntry('Swimmer-v5', { maxSteps: 1000 }, swimmerOptions, swimmer),
 ];

@@ -11,8 +11,8 @@ interface TaskRules {
   /** Perturbs the model's default pose into an initial state. */
   place(state: State, random: RandomGenerator): void;
   observe(state: State): number[];
-  /** Reward and termination after a step. @param forward mean velocity of the first joint, usually the speed along x */
-  judge(state: State, action: readonly number[], forward: number): Pick<TaskStep, 'reward' | 'terminated'>;
+  /** Reward and termination after a step. @param velocity mean velocity of the first joint, usually the speed along x */
+  judge(state: State, action: readonly number[], velocity: number): Pick<TaskStep, 'reward' | 'terminated'>;
   readonly scene: Scene;
 }
 
@@ -39,10 +39,10 @@ export class MujocoTask implements Task<readonly number[]> {
 
   step(action: readonly number[]): TaskStep {
     const simulation = this.#simulation;
-    const before = simulation.state.qpos[0]!;
+    const previousX = simulation.state.qpos[0]!;
     simulation.advance(action);
     const { state } = simulation;
-    const forwardVelocity = (state.qpos[0]! - before) / simulation.stepSeconds;
+    const forwardVelocity = (state.qpos[0]! - previousX) / simulation.stepSeconds;
     return { observation: this.#rules.observe(state), ...this.#rules.judge(state, action, forwardVelocity) };
   }
 
@@ -56,12 +56,12 @@ export class MujocoTask implements Task<readonly number[]> {
 }
 
 /** Adds uniform noise within ±scale. */
-export function addUniform(values: Float64Array, scale: number, random: RandomGenerator): void {
+export function addUniformNoise(values: Float64Array, scale: number, random: RandomGenerator): void {
   for (let i = 0; i < values.length; i++) values[i] = values[i]! + random.uniform(-scale, scale);
 }
 
 /** Adds normal noise with standard deviation `scale`. */
-export function addNormal(values: Float64Array, scale: number, random: RandomGenerator): void {
+export function addNormalNoise(values: Float64Array, scale: number, random: RandomGenerator): void {
   for (let i = 0; i < values.length; i++) values[i] = values[i]! + scale * random.normal();
 }
 

@@ -1,9 +1,9 @@
 /** Poles on a cart that is pushed along a rail from −1 to 1 m, and an arm that reaches for a target. */
 import { z } from 'zod';
 import type { Task } from '../environment.js';
-import { type CatalogueEntry, entry } from '../options.js';
-import { addNormal, addUniform, clampTo, controlCost, MujocoTask } from './mujoco-task.js';
-import { loadModel, Simulation, type State } from './simulation.js';
+import { type CatalogueEntry, makeEntry } from '../options.js';
+import { addNormalNoise, addUniformNoise, clampTo, controlCost, MujocoTask } from './mujoco-task.js';
+import { loadMujocoModel, Simulation, type State } from './simulation.js';
 
 const invertedPendulumOptions = z.strictObject({
   frame_skip: z.int().min(1).default(2),
@@ -16,12 +16,12 @@ const invertedPendulumOptions = z.strictObject({
  */
 async function invertedPendulum(options: z.output<typeof invertedPendulumOptions>): Promise<Task> {
   const { frame_skip, reset_noise_scale } = options;
-  return new MujocoTask(new Simulation(await loadModel('inverted_pendulum'), frame_skip), {
+  return new MujocoTask(new Simulation(await loadMujocoModel('inverted_pendulum'), frame_skip), {
     observationLength: 4,
     scene: { seenFrom: 'the side', size: [2.6, 1.3], bottom: -0.4, roles: { cpole: 'object' } },
     place({ qpos, qvel }, random) {
-      addUniform(qpos, reset_noise_scale, random);
-      addUniform(qvel, reset_noise_scale, random);
+      addUniformNoise(qpos, reset_noise_scale, random);
+      addUniformNoise(qvel, reset_noise_scale, random);
     },
     observe: ({ qpos, qvel }) => [...qpos, ...qvel],
     judge({ qpos, qvel }) {
@@ -47,12 +47,12 @@ const doublePendulumOptions = z.strictObject({
 async function doublePendulum(options: z.output<typeof doublePendulumOptions>): Promise<Task> {
   const { frame_skip, healthy_reward, reset_noise_scale } = options;
   const roles = { cpole: 'object', cpole2: 'object' } as const;
-  return new MujocoTask(new Simulation(await loadModel('inverted_double_pendulum'), frame_skip), {
+  return new MujocoTask(new Simulation(await loadMujocoModel('inverted_double_pendulum'), frame_skip), {
     observationLength: 9,
     scene: { seenFrom: 'the side', size: [3.2, 1.9], bottom: -0.4, roles },
     place({ qpos, qvel }, random) {
-      addUniform(qpos, reset_noise_scale, random);
-      addNormal(qvel, reset_noise_scale, random);
+      addUniformNoise(qpos, reset_noise_scale, random);
+      addNormalNoise(qvel, reset_noise_scale, random);
     },
     observe: ({ qpos, qvel, qfrc_constraint }) => [
       qpos[0]!,
@@ -64,10 +64,10 @@ async function doublePendulum(options: z.output<typeof doublePendulumOptions>): 
     ],
     judge({ qvel, site_xpos }) {
       const [x, y] = [site_xpos[0]!, site_xpos[2]!]; // position of the only site, the tip
-      const [lower, upper] = [qvel[1]!, qvel[2]!];
+      const [lowerSpeed, upperSpeed] = [qvel[1]!, qvel[2]!];
       const terminated = y <= 1;
       const distancePenalty = 0.01 * x ** 2 + (y - 2) ** 2;
-      const speedPenalty = 1e-3 * lower ** 2 + 5e-3 * upper ** 2;
+      const speedPenalty = 1e-3 * lowerSpeed ** 2 + 5e-3 * upperSpeed ** 2;
       return { reward: (terminated ? 0 : healthy_reward) - distancePenalty - speedPenalty, terminated };
     },
   });
@@ -86,7 +86,7 @@ const reacherOptions = z.strictObject({
  */
 async function reacher(options: z.output<typeof reacherOptions>): Promise<Task> {
   const { reward_dist_weight, reward_control_weight } = options;
-  const model = await loadModel('reacher');
+  const model = await loadMujocoModel('reacher');
   const fingertipIndex = 3 * model.bodyIndex('fingertip');
   const targetIndex = 3 * model.bodyIndex('target');
   const offset = ({ xpos }: State, axis: number) => xpos[fingertipIndex + axis]! - xpos[targetIndex + axis]!;
@@ -98,12 +98,12 @@ async function reacher(options: z.output<typeof reacherOptions>): Promise<Task> 
       roles: { target: 'goal', root: 'ground', fingertip: 'agent-detail' },
     },
     place({ qpos, qvel }, random) {
-      addUniform(qpos, 0.1, random);
+      addUniformNoise(qpos, 0.1, random);
       do {
         qpos[2] = random.uniform(-0.2, 0.2);
         qpos[3] = random.uniform(-0.2, 0.2);
       } while (Math.sqrt(qpos[2] * qpos[2] + qpos[3] * qpos[3]) >= 0.2);
-      addUniform(qvel, 0.005, random);
+      addUniformNoise(qvel, 0.005, random);
       qvel.fill(0, 2);
     },
     observe(state) {
@@ -130,7 +130,7 @@ async function reacher(options: z.output<typeof reacherOptions>): Promise<Task> 
 }
 
 export const pendulumEntries: readonly CatalogueEntry[] = [
-  entry('Reacher-v5', { maxSteps: 50 }, reacherOptions, reacher),
-  entry('InvertedPendulum-v5', { maxSteps: 1000 }, invertedPendulumOptions, invertedPendulum),
-  entry('InvertedDoublePendulum-v5', { maxSteps: 1000 }, doublePendulumOptions, doublePendulum),
+  makeEntry('Reacher-v5', { maxSteps: 50 }, reacherOptions, reacher),
+  makeEntry('InvertedPendulum-v5', { maxSteps: 1000 }, invertedPendulumOptions, invertedPendulum),
+  makeEntry('InvertedDoublePendulum-v5', { maxSteps: 1000 }, doublePendulumOptions, doublePendulum),
 ];

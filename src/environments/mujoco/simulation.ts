@@ -54,7 +54,7 @@ let modulePromise: Promise<MainModule> | undefined;
 const modelCache = new Map<ModelName, MujocoModel>();
 
 /** Loads one of Gymnasium's models; the first call also loads MuJoCo (10 MB of WebAssembly). Both stay in memory. */
-export async function loadModel(name: ModelName): Promise<MujocoModel> {
+export async function loadMujocoModel(name: ModelName): Promise<MujocoModel> {
   modulePromise ??= import('@mujoco/mujoco').then(({ default: load }) => load());
   const mujoco = await modulePromise;
   const model = modelCache.get(name) ?? compile(mujoco, name);

@@ -45,19 +45,19 @@ const directions: readonly Cell[] = [
 const neighborOf = ({ x, y }: Cell, step: Cell): Cell => ({ x: x + step.x, y: y + step.y });
 
 /** True if a passage leads from the cell in this direction. */
-export function isOpen({ lines }: Maze, { x, y }: Cell, direction: number): boolean {
+export function hasPassage({ lines }: Maze, { x, y }: Cell, direction: number): boolean {
   const step = directions[direction]!;
   return lines[2 * y + 1 + step.y]![2 * x + 1 + step.x] === ' ';
 }
 
 /** Computes the minimum number of steps from the start to the goal; undefined if the goal is unreachable. */
-export function shortestPath(maze: Maze): number | undefined {
+export function minPathLength(maze: Maze): number | undefined {
   const tileOf = ({ x, y }: Cell) => y * maze.width + x;
   const distances = new Map([[tileOf(maze.start), { cell: maze.start, distance: 0 }]]);
   for (const { cell, distance } of distances.values())
     for (const [direction, step] of directions.entries()) {
       const next = neighborOf(cell, step);
-      if (isOpen(maze, cell, direction) && !distances.has(tileOf(next)))
+      if (hasPassage(maze, cell, direction) && !distances.has(tileOf(next)))
         distances.set(tileOf(next), { cell: next, distance: distance + 1 });
     }
   return distances.get(tileOf(maze.goal))?.distance;
@@ -68,18 +68,18 @@ export function parseMaze(lines: readonly string[]): Maze {
   const columns = lines[0]?.length ?? 0;
   const [width, height] = [(columns - 1) / 2, (lines.length - 1) / 2];
   const cellOf = (letter: string): Cell => {
-    const at = lines.join('').indexOf(letter);
-    return { x: ((at % columns) - 1) / 2, y: (Math.floor(at / columns) - 1) / 2 };
+    const position = lines.join('').indexOf(letter);
+    return { x: ((position % columns) - 1) / 2, y: (Math.floor(position / columns) - 1) / 2 };
   };
   const [start, goal] = [cellOf('S'), cellOf('G')];
   const maze = { lines, width, height, start, goal };
-  const isWhole =
+  const isWellFormed =
     [width, height, start.x, start.y, goal.x, goal.y].every((n) => Number.isInteger(n) && n >= 0) &&
     Math.max(width, height) <= maxMazeSize &&
     lines.every((line) => line.length === columns && /^[-+|].*[-+|]$/.test(line)) &&
     /^[-+|]+$/.test(lines[0]! + lines.at(-1)!) &&
     /^[-+| ]*[SG][-+| ]*[SG][-+| ]*$/.test(lines.join(''));
-  if (isWhole && shortestPath(maze) !== undefined) return maze;
+  if (isWellFormed && minPathLength(maze) !== undefined) return maze;
   throw new UserError({
     field: 'layout',
     message: 'this is not a maze with a path from S to G',
@@ -91,20 +91,20 @@ export function parseMaze(lines: readonly string[]): Maze {
 /** Carves a maze by a random depth-first walk from the top left, then removes a share of the remaining inner walls. */
 export function carveMaze(width: number, height: number, seed: number, loopShare: number): Maze {
   const random = createGenerator(seed);
-  const lines = closedLines(width, height);
+  const lines = uncarvedLines(width, height);
   const path: Cell[] = [{ x: 0, y: 0 }];
   const visited = new Set([0]);
   for (let cell = path.at(-1); cell !== undefined; cell = path.at(-1)) {
     const from = cell;
-    const ahead = directions.filter((step) => {
+    const openSteps = directions.filter((step) => {
       const { x, y } = neighborOf(from, step);
       return x >= 0 && x < width && y >= 0 && y < height && !visited.has(y * width + x);
     });
-    if (ahead.length === 0) {
+    if (openSteps.length === 0) {
       path.pop();
       continue;
     }
-    const step = random.choice(ahead);
+    const step = random.choice(openSteps);
     lines[2 * from.y + 1 + step.y]![2 * from.x + 1 + step.x] = ' ';
     const next = neighborOf(from, step);
     visited.add(next.y * width + next.x);
@@ -114,7 +114,7 @@ export function carveMaze(width: number, height: number, seed: number, loopShare
   return parseMaze(lines.map((line) => line.join('')));
 }
 
-function closedLines(width: number, height: number): string[][] {
+function uncarvedLines(width: number, height: number): string[][] {
   const lines = Array.from({ length: 2 * height + 1 }, (_, row) =>
     Array.from({ length: 2 * width + 1 }, (_, column): string =>
       row % 2 === 0 ? (column % 2 === 0 ? '+' : '-') : column % 2 === 0 ? '|' : ' ',
@@ -128,11 +128,11 @@ function closedLines(width: number, height: number): string[][] {
 function openWalls(lines: string[][], share: number, random: RandomGenerator): void {
   const walls = lines.flatMap((line, row) =>
     line.flatMap((mark, column) => {
-      const inside = row > 0 && row < lines.length - 1 && column > 0 && column < line.length - 1;
-      return inside && (mark === '|' || mark === '-') ? [[row, column] as const] : [];
+      const isInside = row > 0 && row < lines.length - 1 && column > 0 && column < line.length - 1;
+      return isInside && (mark === '|' || mark === '-') ? [[row, column] as const] : [];
     }),
   );
-  for (let left = Math.round(share * walls.length); left > 0; left--) {
+  for (let remaining = Math.round(share * walls.length); remaining > 0; remaining--) {
     const [row, column] = walls.splice(random.integers(0, walls.length), 1)[0]!;
     lines[row]![column] = ' ';
   }
@@ -207,7 +207,7 @@ export class MazeWalk implements Task<number> {
   }
 
   step(action: number): TaskStep {
-    if (isOpen(this.#maze, this.#cell, action)) this.#cell = neighborOf(this.#cell, directions[action]!);
+    if (hasPassage(this.#maze, this.#cell, action)) this.#cell = neighborOf(this.#cell, directions[action]!);
     const { x, y } = this.#cell;
     const terminated = x === this.#maze.goal.x && y === this.#maze.goal.y;
     return { observation: [x, y], reward: terminated ? 1 : this.#stepReward, terminated };

@@ -108,12 +108,12 @@ export class NavigationTrack implements Task<number> {
   frame(): Frame {
     const { x, y, yaw } = this.#pose;
     const center: Point = [x, y];
-    const at = (angle: number, distance: number): Point => [
+    const pointAt = (angle: number, distance: number): Point => [
       x + distance * Math.sin(yaw + angle),
       y + distance * Math.cos(yaw + angle),
     ];
     const beams = this.#ranges.flatMap((range, i) => {
-      const end = at(rayAngles[i]!, Math.max(0, range));
+      const end = pointAt(rayAngles[i]!, Math.max(0, range));
       return [line(center, end, 0.09, 'guide'), circle(end, 0.18, 'object')];
     });
     return {
@@ -123,7 +123,7 @@ export class NavigationTrack implements Task<number> {
         polyline(outerWall, 0.25, 'ground'),
         ...beams,
         circle(center, collisionRange, 'agent'),
-        line(center, at(0, 1.6 * collisionRange), 0.2, 'agent-detail'),
+        line(center, pointAt(0, 1.6 * collisionRange), 0.2, 'agent-detail'),
       ],
     };
   }
@@ -131,9 +131,9 @@ export class NavigationTrack implements Task<number> {
   #measure(): number[] {
     const { x, y, yaw } = this.#pose;
     const ranges = rayAngles.map((angle) => distanceToWall({ x, y, yaw: yaw + angle }));
-    const noisy = ranges.map((range) => range + this.#random.normal(0, noise));
-    this.#ranges = noisy;
-    return [...noisy];
+    const noisyRanges = ranges.map((range) => range + this.#random.normal(0, noise));
+    this.#ranges = noisyRanges;
+    return [...noisyRanges];
   }
 }
 

@@ -15,40 +15,40 @@ export class Nim implements Task<number> {
   #sticks = stickCount;
   /** The agent's last move and the opponent's reply; 0 if none was made. */
   #sticksTaken = 0;
-  #answered = 0;
+  #opponentTaken = 0;
   #random!: RandomGenerator;
 
   reset(random: RandomGenerator): number {
     this.#random = random;
     this.#sticks = stickCount;
-    this.#sticksTaken = this.#answered = 0;
+    this.#sticksTaken = this.#opponentTaken = 0;
     return this.#sticks;
   }
 
   step(take: number): TaskStep {
     const end = (won: boolean) => ({ observation: this.#sticks, reward: won ? 1 : -1, terminated: true });
-    this.#sticksTaken = this.#answered = 0;
+    this.#sticksTaken = this.#opponentTaken = 0;
     if (take > this.#sticks) return end(false);
     this.#sticks -= this.#sticksTaken = take;
     if (this.#sticks === 0) return end(false);
-    this.#sticks -= this.#answered = this.#answer();
+    this.#sticks -= this.#opponentTaken = this.#opponentMove();
     return this.#sticks === 0 ? end(true) : { observation: this.#sticks, reward: 0, terminated: false };
   }
 
   /** Leaves 1 more than a multiple of 4 if possible, which wins; otherwise, any move is as good as another. */
-  #answer(): number {
-    const winning = (this.#sticks - 1) % 4;
-    return winning > 0 ? winning : this.#random.choice([1, 2, 3].filter((take) => take <= this.#sticks));
+  #opponentMove(): number {
+    const best = (this.#sticks - 1) % 4;
+    return best > 0 ? best : this.#random.choice([1, 2, 3].filter((take) => take <= this.#sticks));
   }
 
   /** Draws all sticks in a row: first those left, then those that the opponent and the agent took last. */
   frame(): Frame {
-    const [left, taken, answered] = [this.#sticks, this.#sticksTaken, this.#answered];
+    const [left, taken, opponentTaken] = [this.#sticks, this.#sticksTaken, this.#opponentTaken];
     const caption = (x: number, content: string, role: Role) => text(content, [x, -0.7], 0.5, role);
     const roleOf = (stick: number): Role => {
       if (stick < left) return 'object';
-      if (stick < left + answered) return 'opponent';
-      return stick < left + answered + taken ? 'agent' : 'guide';
+      if (stick < left + opponentTaken) return 'opponent';
+      return stick < left + opponentTaken + taken ? 'agent' : 'guide';
     };
     return {
       view: { min: [-1, -1.2], max: [stickCount, 3] },
@@ -61,7 +61,7 @@ export class Nim implements Task<number> {
         }),
         caption(0.6, `agent: ${taken}`, 'agent'),
         caption((stickCount - 1) / 2, `${left} left`, 'object'),
-        caption(stickCount - 2, `opponent: ${answered}`, 'opponent'),
+        caption(stickCount - 2, `opponent: ${opponentTaken}`, 'opponent'),
       ],
     };
   }

@@ -25,8 +25,8 @@ export class Pong implements Task<number> {
   };
   readonly actionSpace: DiscreteSpace = { kind: 'discrete', n: 3 };
   /** Top edges of the paddles. */
-  #agent = 0;
-  #opponent = 0;
+  #agentTop = 0;
+  #opponentTop = 0;
   #x = 0;
   #y = 0;
   #dx = 0;
@@ -34,8 +34,8 @@ export class Pong implements Task<number> {
   #hits = 0;
 
   reset(random: RandomGenerator): Observation {
-    this.#agent = maxPaddleY / 2;
-    this.#opponent = maxPaddleY / 2;
+    this.#agentTop = maxPaddleY / 2;
+    this.#opponentTop = maxPaddleY / 2;
     this.#x = width / 2;
     this.#y = height / 2;
     this.#dx = random.choice([-speed, speed]);
@@ -45,26 +45,26 @@ export class Pong implements Task<number> {
   }
 
   step(action: number): TaskStep {
-    if (action === 0) this.#agent = movePaddle(this.#agent, -speed);
-    if (action === 1) this.#agent = movePaddle(this.#agent, speed);
-    const behind = this.#opponent + paddleHeight / 2 < this.#y;
-    this.#opponent = movePaddle(this.#opponent, behind ? speed : -speed);
+    if (action === 0) this.#agentTop = movePaddle(this.#agentTop, -speed);
+    if (action === 1) this.#agentTop = movePaddle(this.#agentTop, speed);
+    const isBallBelow = this.#opponentTop + paddleHeight / 2 < this.#y;
+    this.#opponentTop = movePaddle(this.#opponentTop, isBallBelow ? speed : -speed);
 
     this.#x += this.#dx;
     this.#y += this.#dy;
     if (this.#y <= 0 || this.#y >= maxBallY) this.#dy = -this.#dy;
-    const hit = this.#dx < 0 && this.#x <= paddleWidth && this.#meets(this.#agent);
-    const returned = this.#dx >= 0 && this.#x >= maxBallX - paddleWidth && this.#meets(this.#opponent);
-    if (hit) {
-      this.#bounce(this.#agent);
+    const agentHit = this.#dx < 0 && this.#x <= paddleWidth && this.#meets(this.#agentTop);
+    const opponentHit = this.#dx >= 0 && this.#x >= maxBallX - paddleWidth && this.#meets(this.#opponentTop);
+    if (agentHit) {
+      this.#bounce(this.#agentTop);
       this.#hits++;
-    } else if (returned) this.#bounce(this.#opponent);
+    } else if (opponentHit) this.#bounce(this.#opponentTop);
     const terminated = this.#x < 0 || this.#x > maxBallX;
-    return { observation: this.#observe(), reward: hit ? 1 : 0, terminated };
+    return { observation: this.#observe(), reward: agentHit ? 1 : 0, terminated };
   }
 
   frame(): Frame {
-    const paddle: Point = [paddleWidth + paddleBehind, paddleHeight];
+    const paddleSize: Point = [paddleWidth + paddleBehind, paddleHeight];
     return {
       view: { min: [-sideMargin, -2 * border], max: [width + sideMargin, height + 2 * border] },
       shapes: [
@@ -72,30 +72,30 @@ export class Pong implements Task<number> {
         line([0, -border / 2], [width, -border / 2], border, 'ground'),
         line([0, height + border / 2], [width, height + border / 2], border, 'ground'),
         text(`${this.#hits}`, [width / 4, height - 50], 50, 'guide'),
-        box([-paddleBehind, this.#agent], paddle, 'agent'),
-        box([width - paddleWidth, this.#opponent], paddle, 'opponent'),
+        box([-paddleBehind, this.#agentTop], paddleSize, 'agent'),
+        box([width - paddleWidth, this.#opponentTop], paddleSize, 'opponent'),
         circle([this.#x + ballSide / 2, height - this.#y - ballSide / 2], ballRadius, 'object'),
       ],
     };
   }
 
-  #meets(paddle: number): boolean {
-    return paddle <= this.#y && this.#y <= paddle + paddleHeight;
+  #meets(paddleTop: number): boolean {
+    return paddleTop <= this.#y && this.#y <= paddleTop + paddleHeight;
   }
 
   /** Reflects the ball: the further from the paddle's centre it hits, the steeper its new direction. */
-  #bounce(paddle: number): void {
+  #bounce(paddleTop: number): void {
     this.#dx = -this.#dx;
-    this.#dy = speed * (2 * ((this.#y - paddle) / paddleHeight) - 1);
+    this.#dy = speed * (2 * ((this.#y - paddleTop) / paddleHeight) - 1);
   }
 
   #observe(): number[] {
-    return [this.#agent + paddleHeight / 2, this.#x, this.#y, this.#dx, this.#dy].map(Math.fround);
+    return [this.#agentTop + paddleHeight / 2, this.#x, this.#y, this.#dx, this.#dy].map(Math.fround);
   }
 }
 
-function movePaddle(paddle: number, by: number): number {
-  return Math.min(maxPaddleY, Math.max(0, paddle + by));
+function movePaddle(paddleTop: number, by: number): number {
+  return Math.min(maxPaddleY, Math.max(0, paddleTop + by));
 }
 
 const border = 8;
@@ -110,6 +110,6 @@ const net = Array.from({ length: height / (2 * dashLength) }, (_, i) =>
 );
 
 /** Converts a rectangle from the game's coordinates, where y points down. */
-function box([left, top]: Point, [wide, high]: Point, role: Role): Shape {
-  return rectangle([left, height - top - high], [left + wide, height - top], role);
+function box([left, top]: Point, [boxWidth, boxHeight]: Point, role: Role): Shape {
+  return rectangle([left, height - top - boxHeight], [left + boxWidth, height - top], role);
 }

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { Socket } from 'node:net';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
-import { childEnvironment } from '../../base/child-environment.js';
+import { childEnv } from '../../base/child-environment.js';
 import { parseJson } from '../../base/files/json-depth.js';
 import { type EnvironmentError, RequestChannel } from './remote-environment.js';
 
@@ -15,12 +15,12 @@ import { type EnvironmentError, RequestChannel } from './remote-environment.js';
 const graceMs = 1000;
 
 export class BridgeProcess {
-  readonly #usualTimeoutMs: number;
+  readonly #defaultTimeoutMs: number;
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #ended: Promise<void>;
-  readonly #exchange: RequestChannel<unknown>;
+  readonly #channel: RequestChannel<unknown>;
   /** Error message, set once a reply takes too long. */
-  #overdueRequest: string | undefined;
+  #timeoutMessage: string | undefined;
   #stderr = '';
   #mark = '';
 
@@ -29,16 +29,16 @@ export class BridgeProcess {
    * @param timeoutMs default time limit for a reply
    */
   constructor(name: string, command: string, args: readonly string[], timeoutMs: number) {
-    this.#exchange = new RequestChannel(name);
-    this.#usualTimeoutMs = timeoutMs;
+    this.#channel = new RequestChannel(name);
+    this.#defaultTimeoutMs = timeoutMs;
     this.#child = spawn(command, args, {
       stdio: ['pipe', 'pipe', 'pipe'],
-      env: childEnvironment(),
+      env: childEnv(),
       // Own process group: only the parent handles Ctrl-C, and killing the group ends the environment's children, too.
       detached: process.platform !== 'win32',
     });
     this.#ended = this.#watchEnd(command);
-    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => this.#note(text));
+    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => this.#appendOutput(text));
     createInterface(this.#child.stdout).on('line', (line) => this.#receive(line));
     // Writing to a child that has just exited fails; its `exit` event rejects the pending request.
     this.#child.stdin.on('error', () => {});
@@ -46,11 +46,11 @@ export class BridgeProcess {
   }
 
   /** Sends a request and waits for the reply; only one request at a time. @throws EnvironmentError */
-  async request(message: object, timeoutMs = this.#usualTimeoutMs): Promise<unknown> {
+  async request(message: object, timeoutMs = this.#defaultTimeoutMs): Promise<unknown> {
     const onTimeout = async () => {
-      this.#overdueRequest = `no reply within ${timeoutMs / 1000} s`;
+      this.#timeoutMessage = `no reply within ${timeoutMs / 1000} s`;
       await requestTraceback(this.#child);
-      this.#stop('timeout', this.#overdueRequest);
+      this.#stop('timeout', this.#timeoutMessage);
     };
     const send = () => {
       setKeepAlive(this.#child, true);
@@ -58,7 +58,7 @@ export class BridgeProcess {
       this.#child.stdin.write(`${JSON.stringify({ ...message, mark: this.#mark })}\n`);
     };
     try {
-      return await this.#exchange.ask(send, timeoutMs, () => void onTimeout());
+      return await this.#channel.ask(send, timeoutMs, () => void onTimeout());
     } finally {
       setKeepAlive(this.#child, false);
     }
@@ -67,7 +67,7 @@ export class BridgeProcess {
   /** Ends the process: immediately if it is busy, otherwise after giving it time to clean up. */
   async close(): Promise<void> {
     setKeepAlive(this.#child, true);
-    const { busy } = this.#exchange;
+    const { busy } = this.#channel;
     this.#fail('died', 'it was closed');
     this.#child.stdin.end();
     const timer = setTimeout(() => kill(this.#child), busy ? 0 : graceMs);
@@ -75,12 +75,12 @@ export class BridgeProcess {
     clearTimeout(timer);
   }
 
-  #note(text: string): void {
+  #appendOutput(text: string): void {
     this.#stderr = (this.#stderr + text).slice(-8000);
   }
 
   #fail(kind: EnvironmentError['kind'], message: string): void {
-    this.#exchange.fail(kind, message + lastLines(this.#stderr));
+    this.#channel.fail(kind, message + lastLines(this.#stderr));
   }
 
   #stop(kind: EnvironmentError['kind'], message: string): void {
@@ -92,8 +92,8 @@ export class BridgeProcess {
     const child = this.#child;
     return new Promise<void>((resolve) => {
       child.on('error', (error) => {
-        const missing = 'code' in error && error.code === 'ENOENT';
-        const problem = missing ? 'was not found' : `can't be started: ${error.message}`;
+        const isMissing = 'code' in error && error.code === 'ENOENT';
+        const problem = isMissing ? 'was not found' : `can't be started: ${error.message}`;
         this.#fail('died', `${command} ${problem}`);
         resolve();
       });
@@ -102,9 +102,9 @@ export class BridgeProcess {
         kill(child);
         const end = () => {
           // If SIGUSR1 killed a process that had no handler yet, report the timeout.
-          if (this.#overdueRequest !== undefined) this.#fail('timeout', this.#overdueRequest);
-          const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
-          this.#fail('died', `its process ended (${how})`);
+          if (this.#timeoutMessage !== undefined) this.#fail('timeout', this.#timeoutMessage);
+          const cause = signal === null ? `exit code ${code}` : `signal ${signal}`;
+          this.#fail('died', `its process ended (${cause})`);
           for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.destroy();
           resolve();
         };
@@ -117,14 +117,14 @@ export class BridgeProcess {
 
   #receive(line: string): void {
     const start = line.indexOf(this.#mark);
-    if (start < 0 || !this.#exchange.busy) {
+    if (start < 0 || !this.#channel.busy) {
       // Keep other output, which may explain a failure.
-      if (line !== '') this.#note(`${line.slice(0, 200)}\n`);
+      if (line !== '') this.#appendOutput(`${line.slice(0, 200)}\n`);
       return;
     }
     const answer = line.slice(start + this.#mark.length);
     try {
-      this.#exchange.answer(parseJson(answer));
+      this.#channel.answer(parseJson(answer));
     } catch {
       this.#stop('protocol', `invalid reply: ${answer.slice(0, 200)}`);
     }
@@ -159,10 +159,10 @@ function kill(child: ChildProcess): void {
 }
 
 /** Sets whether the child keeps this process alive; only a busy child should. */
-function setKeepAlive(child: ChildProcess, open: boolean): void {
+function setKeepAlive(child: ChildProcess, keepAlive: boolean): void {
   for (const handle of [child, child.stdin, child.stdout, child.stderr]) {
     if (handle !== child && !(handle instanceof Socket)) continue;
-    if (open) (handle as ChildProcess | Socket).ref();
+    if (keepAlive) (handle as ChildProcess | Socket).ref();
     else (handle as ChildProcess | Socket).unref();
   }
 }

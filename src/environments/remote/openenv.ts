@@ -12,19 +12,19 @@ import {
   RequestChannel,
 } from './remote-environment.js';
 
-const discrete = z.strictObject({ n: z.int().min(1), start: z.int().default(0) });
+const discreteSchema = z.strictObject({ n: z.int().min(1), start: z.int().default(0) });
 const boxSchema = z
   .strictObject({ low: z.array(z.number()).min(1), high: z.array(z.number()).min(1) })
   .refine(({ low, high }) => low.length === high.length, 'low and high must have the same length');
-const vector = z.strictObject({ length: z.int().min(1) });
-const text = z.strictObject({ text: z.literal(true) });
+const vectorSchema = z.strictObject({ length: z.int().min(1) });
+const textSchema = z.strictObject({ text: z.literal(true) });
 
 /** OpenEnv's protocol reports neither spaces nor the format of actions, so the config must set them. */
 const optionsSchema = z.strictObject({
   /** `{n}` for a discrete state, `{length}` or `{low, high}` for a vector, `{text: true}` for text. */
-  observation: z.union([discrete, boxSchema, vector, text]),
+  observation: z.union([discreteSchema, boxSchema, vectorSchema, textSchema]),
   /** `{n}` for a discrete action, `{low, high}` for a vector, `{text: true}` for text. */
-  action: z.union([discrete, boxSchema, text]),
+  action: z.union([discreteSchema, boxSchema, textSchema]),
   /**
    * Observation fields that form the vector, in order (default: the numeric fields that aren't in `unobservedFields`,
    * sorted by name), or the field with the text (default: `text`).
@@ -56,11 +56,11 @@ function parseOptions(options: Readonly<Record<string, unknown>>): Options {
   );
 }
 
-function spaceOf(given: Options['observation']): Space {
-  if ('text' in given) return { kind: 'text' };
-  if ('n' in given) return { kind: 'discrete', ...given };
-  if ('low' in given) return { kind: 'box', ...given, dtype: 'float64' };
-  return symmetricBox(given.length, Number.POSITIVE_INFINITY, 'float64');
+function spaceOf(definition: Options['observation']): Space {
+  if ('text' in definition) return { kind: 'text' };
+  if ('n' in definition) return { kind: 'discrete', ...definition };
+  if ('low' in definition) return { kind: 'box', ...definition, dtype: 'float64' };
+  return symmetricBox(definition.length, Number.POSITIVE_INFINITY, 'float64');
 }
 
 /** Fields that aren't part of the observation unless `fields` names them. */
@@ -77,8 +77,8 @@ function observationOf(
     new EnvironmentError('invalid', `${id}: ${message}\n  ${JSON.stringify(fields).slice(0, 300)}`);
   if (space.kind === 'text') {
     const name = chosen?.[0] ?? 'text';
-    const shown = fields[name];
-    if (typeof shown === 'string') return shown;
+    const content = fields[name];
+    if (typeof content === 'string') return content;
     throw invalid(`field \`${name}\` of the observation isn't text; set environment.options.fields`);
   }
   const fieldNames = Object.keys(fields).filter((name) => !unobservedFields.has(name));
@@ -150,7 +150,7 @@ export async function openOpenEnv(
   const observationSpace = spaceOf(parsed.observation);
   const connections = Array.from({ length: parallel }, () => new Connection(id, address, timeoutMs));
 
-  const batch = (connection: Connection): EpisodeBatch => {
+  const createBatch = (connection: Connection): EpisodeBatch => {
     const observe = ({ observation }: StepData) => observationOf(id, observation, parsed, observationSpace);
     return {
       slotCount: 1,
@@ -180,7 +180,7 @@ export async function openOpenEnv(
     observationSpace,
     actionSpace: spaceOf(parsed.action),
     ...(parsed.max_steps !== undefined && { maxSteps: parsed.max_steps }),
-    batches: connections.map(batch),
+    batches: connections.map(createBatch),
     async close() {
       await Promise.all(connections.map((connection) => connection.close()));
     },
@@ -206,33 +206,33 @@ function addressOf(id: string): string {
 class Connection {
   readonly #address: string;
   readonly #timeoutMs: number;
-  readonly #exchange: RequestChannel<StepData>;
-  #opening: Promise<WebSocket> | undefined;
+  readonly #channel: RequestChannel<StepData>;
+  #socketPromise: Promise<WebSocket> | undefined;
 
   constructor(id: string, address: string, timeoutMs: number) {
-    this.#exchange = new RequestChannel(id);
+    this.#channel = new RequestChannel(id);
     this.#address = address;
     this.#timeoutMs = timeoutMs;
   }
 
   open(): Promise<WebSocket> {
-    this.#opening ??= this.#connect();
-    return this.#opening;
+    this.#socketPromise ??= this.#connect();
+    return this.#socketPromise;
   }
 
   /** Sends a request and waits for the reply; only one request at a time. */
   async ask(message: object): Promise<StepData> {
     const socket = await this.open();
     const onTimeout = () => {
-      this.#exchange.fail('timeout', `no reply within ${this.#timeoutMs / 1000} s`);
+      this.#channel.fail('timeout', `no reply within ${this.#timeoutMs / 1000} s`);
       socket.terminate();
     };
-    return this.#exchange.ask(() => socket.send(JSON.stringify(message)), this.#timeoutMs, onTimeout);
+    return this.#channel.ask(() => socket.send(JSON.stringify(message)), this.#timeoutMs, onTimeout);
   }
 
   async close(): Promise<void> {
-    this.#exchange.fail('died', 'it was closed');
-    const socket = await this.#opening?.catch(() => undefined);
+    this.#channel.fail('died', 'it was closed');
+    const socket = await this.#socketPromise?.catch(() => undefined);
     if (socket === undefined || socket.readyState === WebSocket.CLOSED) return;
     const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
     if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ type: 'close' }));
@@ -246,10 +246,10 @@ class Connection {
     return new Promise((resolve, reject) => {
       const socket = new WebSocket(this.#address, { handshakeTimeout: this.#timeoutMs });
       socket.on('message', (data) => this.#receive(String(data)));
-      socket.on('error', (error) => reject(this.#exchange.fail('died', error.message || 'no connection')));
+      socket.on('error', (error) => reject(this.#channel.fail('died', error.message || 'no connection')));
       socket.on('close', (code, reason) => {
-        const why = `code ${code}${reason.length > 0 ? `, ${reason}` : ''}`;
-        reject(this.#exchange.fail('died', `the connection ended (${why})`));
+        const cause = `code ${code}${reason.length > 0 ? `, ${reason}` : ''}`;
+        reject(this.#channel.fail('died', `the connection ended (${cause})`));
       });
       socket.on('open', () => resolve(socket));
     });
@@ -257,8 +257,8 @@ class Connection {
 
   #receive(text: string): void {
     const answer = answerSchema.safeParse(jsonIn(text)).data;
-    if (answer === undefined) this.#exchange.fail('protocol', `invalid reply: ${text.slice(0, 200)}`);
-    else if (answer.type === 'observation') this.#exchange.answer(answer.data);
-    else this.#exchange.fail('raised', `${answer.data.message} (${answer.data.code})`);
+    if (answer === undefined) this.#channel.fail('protocol', `invalid reply: ${text.slice(0, 200)}`);
+    else if (answer.type === 'observation') this.#channel.answer(answer.data);
+    else this.#channel.fail('raised', `${answer.data.message} (${answer.data.code})`);
   }
 }

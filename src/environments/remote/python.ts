@@ -18,7 +18,7 @@ export interface PythonSettings {
   readonly processes: number;
 }
 
-const failureReply = z.object({
+const failureReplySchema = z.object({
   failure: z.object({
     kind: z.enum(['import', 'java', 'make', 'space', 'raised', 'invalid']),
     message: z.string(),
@@ -27,7 +27,7 @@ const failureReply = z.object({
 });
 
 /** Returns the message and the hint for a failure to create an environment. */
-export type DescribeFailure = (failure: z.output<typeof failureReply>['failure']) => {
+export type DescribeFailure = (failure: z.output<typeof failureReplySchema>['failure']) => {
   readonly message: string;
   readonly hint?: string;
 };
@@ -47,13 +47,13 @@ interface BridgedEnvironment<Description> {
 
 /** Python processes that play one environment in parallel. Each process starts at its first request. */
 export class PythonWorkers<Description> {
-  readonly #played: BridgedEnvironment<Description>;
+  readonly #environment: BridgedEnvironment<Description>;
   readonly #settings: PythonSettings;
   readonly #children = new Map<number, Promise<BridgeProcess>>();
   #description: Description | undefined;
 
-  constructor(played: BridgedEnvironment<Description>, settings: PythonSettings) {
-    this.#played = played;
+  constructor(environment: BridgedEnvironment<Description>, settings: PythonSettings) {
+    this.#environment = environment;
     this.#settings = settings;
   }
 
@@ -65,9 +65,9 @@ export class PythonWorkers<Description> {
 
   /** @throws EnvironmentError if the environment fails @throws UserError if its process can't start */
   async ask<S extends z.ZodType>(index: number, schema: S, request: object): Promise<z.output<S>> {
-    const { id } = this.#played;
+    const { id } = this.#environment;
     const answer = await (await this.#child(index)).request(request);
-    const failure = failureReply.safeParse(answer).data?.failure;
+    const failure = failureReplySchema.safeParse(answer).data?.failure;
     if (failure === undefined) return parseReply(id, schema, answer);
     const kind = failure.kind === 'invalid' ? 'invalid' : 'raised';
     throw new EnvironmentError(kind, `${id}: ${failure.message}${lastLines(failure.details)}`);
@@ -75,7 +75,7 @@ export class PythonWorkers<Description> {
 
   async close(): Promise<void> {
     const opened = await Promise.allSettled(this.#children.values());
-    await Promise.all(opened.map((each) => each.status === 'fulfilled' && each.value.close()));
+    await Promise.all(opened.map((result) => result.status === 'fulfilled' && result.value.close()));
   }
 
   #child(index: number): Promise<BridgeProcess> {
@@ -85,13 +85,13 @@ export class PythonWorkers<Description> {
   }
 
   async #start(): Promise<BridgeProcess> {
-    const { id, script, makeArguments, descriptionSchema, describeFailure, requirement } = this.#played;
+    const { id, script, makeArguments, descriptionSchema, describeFailure, requirement } = this.#environment;
     const { python, timeoutMs } = this.#settings;
     const path = join(packageRoot(), 'src', 'environments', 'remote', script);
     const child = new BridgeProcess(id, python, ['-u', '-X', 'utf8', path], timeoutMs);
     try {
       const answer = await child.request({ make: makeArguments }, Math.max(timeoutMs, minStartMs));
-      const failure = failureReply.safeParse(answer).data?.failure;
+      const failure = failureReplySchema.safeParse(answer).data?.failure;
       if (failure !== undefined)
         throw new UserError({ field: 'environment', value: id, ...describeFailure(failure) });
       this.#description ??= parseReply(id, descriptionSchema, answer);
@@ -116,10 +116,10 @@ function parseReply<S extends z.ZodType>(id: string, schema: S, answer: unknown)
 }
 
 const observationSchema = z.union([z.number(), z.array(z.number())]);
-const specReply = z.object({ observation: spaceSchema, action: spaceSchema, maxSteps: z.int().nullable() });
-const resetReply = z.object({ observations: z.array(observationSchema) });
+const specSchema = z.object({ observation: spaceSchema, action: spaceSchema, maxSteps: z.int().nullable() });
+const resetReplySchema = z.object({ observations: z.array(observationSchema) });
 const stepSchema = z.tuple([observationSchema, z.number(), z.boolean(), z.boolean()]);
-const stepReply = z.object({ steps: z.array(stepSchema) });
+const stepReplySchema = z.object({ steps: z.array(stepSchema) });
 
 /**
  * Opens a Gymnasium environment in child processes (`bridge.py`). Arrays are flattened in C order, and dictionaries
@@ -137,8 +137,8 @@ export async function openPythonEnvironment(
   const name = id.slice('gymnasium:'.length);
   const describeFailure: DescribeFailure = ({ kind, message, details }) => {
     if (kind === 'import') {
-      const isOwn = name.split(/[:.]/, 1)[0] === details.split('.', 1)[0];
-      const hint = isOwn
+      const isUserModule = name.split(/[:.]/, 1)[0] === details.split('.', 1)[0];
+      const hint = isUserModule
         ? `run the command in the folder of ${details}.py, set environment.modules to this folder, or install the module for ${python}`
         : `run ${python} -m pip install "gymnasium[all]", or choose an interpreter that has the module, with POLICYLOOP_PYTHON or environment.python=/path/to/python (policyloop resume accepts it, too)`;
       return { message: `${python} lacks a Python module: ${message}`, hint };
@@ -148,10 +148,10 @@ export async function openPythonEnvironment(
       const spaces = isLarge ? 'contain fewer numbers' : 'are Box, Discrete, or a Tuple or Dict of these';
       return { message, hint: `wrap the environment in Python so that its spaces ${spaces}` };
     }
-    const given = Object.keys(options).length > 0 ? ` with the options ${JSON.stringify(options)}` : '';
+    const optionsText = Object.keys(options).length > 0 ? ` with the options ${JSON.stringify(options)}` : '';
     const hint = `correct the id, or name the module that registers it: gymnasium:MODULE:${name.split(':').at(-1)}`;
     return {
-      message: `Gymnasium can't create this environment${given}: ${message}`,
+      message: `Gymnasium can't create this environment${optionsText}: ${message}`,
       ...(message.startsWith('NameNotFound') && { hint }),
     };
   };
@@ -160,18 +160,18 @@ export async function openPythonEnvironment(
       id,
       script: 'bridge.py',
       makeArguments: { id: name, options, modules },
-      descriptionSchema: specReply,
+      descriptionSchema: specSchema,
       describeFailure,
       requirement: 'gymnasium (pip install "gymnasium[mujoco]")',
     },
     settings,
   );
-  const batch = (index: number): EpisodeBatch => ({
+  const createBatch = (index: number): EpisodeBatch => ({
     slotCount: parallel,
-    reset: async (seeds) => (await workers.ask(index, resetReply, { reset: seeds })).observations,
+    reset: async (seeds) => (await workers.ask(index, resetReplySchema, { reset: seeds })).observations,
     step: async (moves) => {
       const request = { step: moves.map(({ slot, action }) => [slot, action]) };
-      const { steps } = await workers.ask(index, stepReply, request);
+      const { steps } = await workers.ask(index, stepReplySchema, request);
       return steps.map(([observation, reward, terminated, truncated]) => {
         return { observation, reward, terminated, truncated };
       });
@@ -183,7 +183,7 @@ export async function openPythonEnvironment(
     observationSpace,
     actionSpace,
     ...(maxSteps !== null && { maxSteps }),
-    batches: Array.from({ length: processes }, (_, index) => batch(index)),
+    batches: Array.from({ length: processes }, (_, index) => createBatch(index)),
     close: () => workers.close(),
   };
 }

@@ -7,7 +7,7 @@ import { folds } from '../text/text-game.js';
 import { type DescribeFailure, type PythonSettings, PythonWorkers } from './python.js';
 import type { EpisodeBatch, RemoteEnvironment } from './remote-environment.js';
 
-const games = [
+const gameNames = [
   'cookingworld',
   'coin',
   'twc',
@@ -19,7 +19,7 @@ const games = [
 ] as const;
 
 interface ExpressGame {
-  readonly game: (typeof games)[number];
+  readonly game: (typeof gameNames)[number];
   /** Parameters in TextWorldExpress's format: `numLocations=3,includeDoors=1`. */
   readonly params: string;
   readonly fold: (typeof folds)[number];
@@ -28,7 +28,7 @@ interface ExpressGame {
 }
 
 const gameSchema = z.looseObject({
-  game: z.enum(games),
+  game: z.enum(gameNames),
   fold: z.enum(folds).default('train'),
   /** Step limit, as in the Python package; -1 for no limit. */
   max_episode_steps: z.coerce.number().pipe(stepLimitSchema).default(100),
@@ -41,19 +41,19 @@ const gameSchema = z.looseObject({
  */
 export function parseExpressGame(id: string, options: Readonly<Record<string, unknown>>): ExpressGame {
   const [game = '', ...query] = id.slice('textworld-express:'.length).split('?');
-  const given = { ...Object.fromEntries(new URLSearchParams(query.join('?'))), ...options };
-  const { data, error } = gameSchema.safeParse({ ...toSnakeCase(given), game });
+  const parameters = { ...Object.fromEntries(new URLSearchParams(query.join('?'))), ...options };
+  const { data, error } = gameSchema.safeParse({ ...toSnakeCase(parameters), game });
   if (error !== undefined)
     throw new UserError(
       error.issues.map(({ message, path }) => ({
         field: path[0] === 'game' ? 'environment' : `environment.options.${path.join('.')}`,
-        value: path[0] === 'game' ? id : given[String(path[0])],
+        value: path[0] === 'game' ? id : parameters[String(path[0])],
         message,
       })),
     );
-  const { fold, game: known, max_episode_steps: maxSteps, ...params } = data;
+  const { fold, game: validGame, max_episode_steps: maxSteps, ...params } = data;
   return {
-    game: known,
+    game: validGame,
     fold,
     maxSteps: maxSteps === -1 ? undefined : maxSteps,
     params: Object.entries(params)
@@ -69,10 +69,10 @@ const camelCase = (name: string) => name.replaceAll(/_([a-z])/g, (_, letter: str
 
 /** Observation, score, won, lost, valid commands. */
 const stateSchema = z.tuple([z.string(), z.number(), z.boolean(), z.boolean(), z.array(z.string())]);
-const resetReply = z.object({ tasks: z.array(z.string()), states: z.array(stateSchema) });
-const stepReply = z.object({ states: z.array(stateSchema) });
-const goldenReply = z.object({ gold: z.array(z.string()) });
-const readyReply = z.object({ ready: z.literal(true) });
+const resetReplySchema = z.object({ tasks: z.array(z.string()), states: z.array(stateSchema) });
+const stepReplySchema = z.object({ states: z.array(stateSchema) });
+const goldReplySchema = z.object({ gold: z.array(z.string()) });
+const readyReplySchema = z.object({ ready: z.literal(true) });
 
 type State = z.output<typeof stateSchema>;
 
@@ -121,61 +121,61 @@ export async function openTextWorldExpress(
       id,
       script: 'express_bridge.py',
       makeArguments: { game, params, fold },
-      descriptionSchema: readyReply,
+      descriptionSchema: readyReplySchema,
       describeFailure,
       requirement: 'textworld-express (pip install textworld-express; it also needs Java)',
     },
     settings,
   );
   await workers.description();
-  const slots = ownProcessGames.includes(game) ? Math.min(parallel, maxProcesses) : parallel;
+  const slotCount = ownProcessGames.includes(game) ? Math.min(parallel, maxProcesses) : parallel;
   return {
     id,
     observationSpace: { kind: 'text' },
     actionSpace: { kind: 'text' },
     ...(maxSteps !== undefined && { maxSteps }),
     batches: Array.from({ length: processes }, (_, index) =>
-      batch(workers, index, slots, maxSteps ?? Infinity),
+      createBatch(workers, index, slotCount, maxSteps ?? Infinity),
     ),
     close: () => workers.close(),
   };
 }
 
-function batch(
+function createBatch(
   workers: PythonWorkers<unknown>,
   index: number,
-  slots: number,
+  slotCount: number,
   maxSteps: number,
 ): EpisodeBatch {
   let plays: readonly RunningPlay[] = [];
-  const advance = (play: RunningPlay, now: State): Step => {
-    const [observation, score, won, lost] = now;
-    const { score: before, moves } = play.info;
-    play.info = infoOf(now, moves! + (observation.startsWith(unknownActionPrefix) ? 0 : 1));
+  const advance = (play: RunningPlay, state: State): Step => {
+    const [observation, score, won, lost] = state;
+    const { score: previousScore, moves } = play.info;
+    play.info = infoOf(state, moves! + (observation.startsWith(unknownActionPrefix) ? 0 : 1));
     play.steps++;
     const terminated = won || lost || score >= 1;
     const truncated = !terminated && play.steps >= maxSteps;
-    return { observation, reward: score - before, terminated, truncated };
+    return { observation, reward: score - previousScore, terminated, truncated };
   };
   return {
-    slotCount: slots,
-    async reset(given) {
+    slotCount,
+    async reset(requestedSeeds) {
       // Java accepts seeds below 2^31; larger seeds are reduced to their lower 31 bits.
-      const seeds = given.map((seed) => seed % 2 ** 31);
-      const { tasks, states } = await workers.ask(index, resetReply, { reset: seeds });
-      plays = states.map((now, slot) => {
-        return { seed: seeds[slot]!, task: tasks[slot]!, info: infoOf(now, 0), steps: 0 };
+      const seeds = requestedSeeds.map((seed) => seed % 2 ** 31);
+      const { tasks, states } = await workers.ask(index, resetReplySchema, { reset: seeds });
+      plays = states.map((state, slot) => {
+        return { seed: seeds[slot]!, task: tasks[slot]!, info: infoOf(state, 0), steps: 0 };
       });
       return states.map(([observation]) => observation);
     },
     async step(moves) {
       const request = { step: moves.map(({ slot, action }) => [slot, String(action)]) };
-      const { states } = await workers.ask(index, stepReply, request);
-      return states.map((now, i) => advance(plays[moves[i]!.slot]!, now));
+      const { states } = await workers.ask(index, stepReplySchema, request);
+      return states.map((state, i) => advance(plays[moves[i]!.slot]!, state));
     },
     info: (slot) => plays[slot]!.info,
     objective: (slot) => plays[slot]!.task,
-    gold: async (slot) => (await workers.ask(index, goldenReply, { gold: plays[slot]!.seed })).gold,
+    gold: async (slot) => (await workers.ask(index, goldReplySchema, { gold: plays[slot]!.seed })).gold,
   };
 }
 

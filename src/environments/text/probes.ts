@@ -6,20 +6,20 @@ interface Probe {
   readonly actions: readonly string[];
   /** The observation before each action; of a pair, one is drawn at random. */
   readonly observations: readonly (string | readonly [string, string])[];
-  readonly end?: string;
+  readonly endText?: string;
   /** The reward of the last step; earlier steps earn 0. */
   reward(observation: string, action: string): number;
 }
 
 const arms = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H'] as const;
 
-export const lastArm = arms.length - 1;
+export const lastArmIndex = arms.length - 1;
 
 /** Creates an eight-armed bandit (Robbins 1952): arm `best` (0-based) always pays 1, the others 0. */
 export const textBandit = ({ best }: { readonly best: number }): Probe => ({
   actions: arms,
   observations: [`Eight arms: ${arms.join(', ')}. One pays. Pull one.`],
-  end: 'The round is over.',
+  endText: 'The round is over.',
   reward: (_, action) => (action === arms[best] ? 1 : 0),
 });
 
@@ -71,17 +71,17 @@ export class TextProbe implements Task<string> {
   }
 
   step(action: string): TaskStep {
-    const { end = 'The end.', observations, reward } = this.#probe;
+    const { endText = 'The end.', observations, reward } = this.#probe;
     const seen = this.#observation;
     this.#step++;
     const terminated = this.#step === observations.length;
-    if (terminated) return { observation: end, reward: reward(seen, action), terminated };
+    if (terminated) return { observation: endText, reward: reward(seen, action), terminated };
     return { observation: this.#observe(), reward: 0, terminated };
   }
 
   #observe(): string {
-    const shown = this.#probe.observations[this.#step]!;
-    this.#observation = typeof shown === 'string' ? shown : this.#random.choice(shown);
+    const observation = this.#probe.observations[this.#step]!;
+    this.#observation = typeof observation === 'string' ? observation : this.#random.choice(observation);
     return this.#observation;
   }
 }

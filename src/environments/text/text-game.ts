@@ -9,9 +9,9 @@ type Fold = (typeof folds)[number];
 
 /** Assigns about 80% of descriptions to `train`, 10% to `dev` and 10% to `test`. */
 export function foldOf(description: string): Fold {
-  const share = createHash('sha256').update(description).digest()[0]! % 10;
-  if (share === 8) return 'dev';
-  return share === 9 ? 'test' : 'train';
+  const bucket = createHash('sha256').update(description).digest()[0]! % 10;
+  if (bucket === 8) return 'dev';
+  return bucket === 9 ? 'test' : 'train';
 }
 
 /** If each draw belongs to the fold with probability 0.1, the probability that all draws miss it is below 10^-40. */
@@ -62,10 +62,10 @@ export class TextGameTask implements Task<string> {
   }
 
   step(command: string): TaskStep {
-    const before = this.#game.score;
+    const previousScore = this.#game.score;
     const { text } = this.#game.step(command);
     const { score, won, lost } = this.#game;
-    return { observation: text, reward: score - before, terminated: won || lost };
+    return { observation: text, reward: score - previousScore, terminated: won || lost };
   }
 
   info(): TextInfo {

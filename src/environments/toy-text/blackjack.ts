@@ -52,12 +52,12 @@ export class Blackjack implements Task<number> {
 
   step(action: number): TaskStep {
     if (action === 1) {
-      this.#player = add(this.#player, this.#random.choice(deck));
-      const bust = handScore(this.#player) === 0;
-      return { observation: this.#observe(), reward: bust ? -1 : 0, terminated: bust };
+      this.#player = addCard(this.#player, this.#random.choice(deck));
+      const isBust = handScore(this.#player) === 0;
+      return { observation: this.#observe(), reward: isBust ? -1 : 0, terminated: isBust };
     }
     this.#isDealerShown = true;
-    while (handSum(this.#dealer) < 17) this.#dealer = add(this.#dealer, this.#random.choice(deck));
+    while (handSum(this.#dealer) < 17) this.#dealer = addCard(this.#dealer, this.#random.choice(deck));
     return { observation: this.#observe(), reward: this.#settle(), terminated: true };
   }
 
@@ -91,7 +91,7 @@ function deal(first: number, second: number): Hand {
   return { cards: [first, second], hardSum: first + second, hasAce: first === 1 || second === 1 };
 }
 
-function add(hand: Hand, card: number): Hand {
+function addCard(hand: Hand, card: number): Hand {
   return { cards: [...hand.cards, card], hardSum: hand.hardSum + card, hasAce: hand.hasAce || card === 1 };
 }
 
@@ -113,10 +113,10 @@ const handWidth = 7;
 /** @param hidden true if the second card is face down */
 function drawHand(hand: Hand, bottom: number, role: Role, hidden: boolean): readonly Shape[] {
   const { cards } = hand;
-  const step = Math.min(1.3, (handWidth - cardWidth) / Math.max(1, cards.length - 1));
+  const spacing = Math.min(1.3, (handWidth - cardWidth) / Math.max(1, cards.length - 1));
   const shapes = cards.flatMap((value, i) => {
     const label = hidden && i === 1 ? '?' : value === 1 ? 'A' : `${value}`;
-    return drawCard(2.3 + i * step, bottom, label, role);
+    return drawCard(2.3 + i * spacing, bottom, label, role);
   });
   if (hidden) return shapes;
   const total = handSum(hand);

@@ -13,7 +13,7 @@ const [cliffStart, cliffGoal] = [36, 47];
  */
 export function cliffWalking(options: { readonly is_slippery: boolean }): TabularTask {
   const cliff = Array.from({ length: cliffGoal - cliffStart - 1 }, (_, i) => cliffStart + 1 + i);
-  const move = (state: number, direction: number, probability: number): TabularOutcome => {
+  const outcomeOf = (state: number, direction: number, probability: number): TabularOutcome => {
     const next = cliffGrid.move(state, direction);
     return cliff.includes(next)
       ? { probability, state: cliffStart, reward: -100, terminated: false }
@@ -25,8 +25,8 @@ export function cliffWalking(options: { readonly is_slippery: boolean }): Tabula
     startProbabilities: startDistribution(cliffStart, cliffGrid.size),
     outcomes: (state, action) =>
       options.is_slippery
-        ? [3, 0, 1].map((turn) => move(state, action + turn, 1 / 3))
-        : [move(state, action, 1)],
+        ? [3, 0, 1].map((turn) => outcomeOf(state, action + turn, 1 / 3))
+        : [outcomeOf(state, action, 1)],
     draw: (state) => ({
       view: cliffGrid.view,
       shapes: [
@@ -49,14 +49,14 @@ export const frozenLakeMaps = {
 const rate = z.number().min(0).max(1);
 
 /** Rows of a map. */
-const mapRows = z
+const mapSchema = z
   .array(z.string().regex(/^[SFHG]+$/, 'must consist of S (start), F (frozen), H (hole) and G (goal)'))
   .refine((rows) => rows.join('').includes('S'), 'must contain an S')
   .refine((rows) => rows.every(({ length }) => length === rows[0]!.length), 'must have rows of equal length');
 
-const frozenLakeShape = z.strictObject({
+const frozenLakeSchema = z.strictObject({
   /** Replaces `map_name`. */
-  desc: mapRows.nullish(),
+  desc: mapSchema.nullish(),
   map_name: z.enum(['4x4', '8x8']).nullable().default('4x4'),
   is_slippery: z.boolean().default(true),
   /** Probability of moving in the chosen direction on slippery ice; the two perpendicular directions share the rest. */
@@ -65,7 +65,7 @@ const frozenLakeShape = z.strictObject({
   reward_schedule: z.tuple([z.number(), z.number(), z.number()]).default([1, 0, 0]),
 });
 
-export const frozenLakeOptions = frozenLakeShape.refine(({ desc, map_name }) => map_name !== null || desc, {
+export const frozenLakeOptions = frozenLakeSchema.refine(({ desc, map_name }) => map_name !== null || desc, {
   path: ['map_name'],
   message: 'random maps are not supported, because runs must be reproducible; set desc',
 });
@@ -82,7 +82,7 @@ export function frozenLake(options: FrozenLakeOptions): TabularTask {
   const tiles = [...map.join('')];
   const startCount = tiles.filter((tile) => tile === 'S').length;
   const failRate = (1 - options.success_rate) / 2;
-  const move = (state: number, action: number, probability: number): TabularOutcome => {
+  const outcomeOf = (state: number, action: number, probability: number): TabularOutcome => {
     // Actions are numbered anticlockwise, starting with left.
     const next = grid.move(state, 3 + 3 * action);
     const tile = tiles[next];
@@ -96,11 +96,11 @@ export function frozenLake(options: FrozenLakeOptions): TabularTask {
     outcomes: (state, action) =>
       options.is_slippery
         ? [
-            move(state, action + 3, failRate),
-            move(state, action, options.success_rate),
-            move(state, action + 1, failRate),
+            outcomeOf(state, action + 3, failRate),
+            outcomeOf(state, action, options.success_rate),
+            outcomeOf(state, action + 1, failRate),
           ]
-        : [move(state, action, 1)],
+        : [outcomeOf(state, action, 1)],
     draw: (state) => ({
       view: grid.view,
       shapes: [

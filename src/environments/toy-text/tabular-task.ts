@@ -21,8 +21,8 @@ interface TabularModel {
 }
 
 /** Returns the initial distribution for a fixed start state. */
-export const startDistribution = (start: number, states: number): readonly number[] =>
-  Array.from({ length: states }, (_, state) => (state === start ? 1 : 0));
+export const startDistribution = (start: number, stateCount: number): readonly number[] =>
+  Array.from({ length: stateCount }, (_, state) => (state === start ? 1 : 0));
 
 /** A task defined by a table. Each reset and step consumes one random number, even if the outcome is certain. */
 export class TabularTask implements Task<number> {
@@ -53,8 +53,8 @@ export class TabularTask implements Task<number> {
 
   step(action: number): TaskStep {
     const index = this.#state * this.actionSpace.n + action;
-    const drawn = this.#random.categorical(this.#probabilities[index]!);
-    const { state, reward, terminated } = this.#outcomes[index]![drawn]!;
+    const outcomeIndex = this.#random.categorical(this.#probabilities[index]!);
+    const { state, reward, terminated } = this.#outcomes[index]![outcomeIndex]!;
     this.#state = state;
     return { observation: state, reward, terminated };
   }

@@ -20,7 +20,7 @@ type TaxiOptions = z.output<typeof taxiOptions>;
 
 const size = 5;
 const grid = new Grid(size, size);
-const states = grid.size * 5 * 4;
+const stateCount = grid.size * 5 * 4;
 const inTaxi = 4;
 
 /** Tiles of the red, green, yellow and blue stands. */
@@ -53,7 +53,7 @@ interface Situation {
  * Action: 0 south, 1 north, 2 east, 3 west, 4 pick up, 5 drop off.
  */
 export class Taxi implements Task<number> {
-  readonly observationSpace: DiscreteSpace = { kind: 'discrete', n: states };
+  readonly observationSpace: DiscreteSpace = { kind: 'discrete', n: stateCount };
   readonly actionSpace: DiscreteSpace = { kind: 'discrete', n: 6 };
   readonly #options: TaxiOptions;
   /** Probabilities of going straight, left and right. */
@@ -92,32 +92,32 @@ export class Taxi implements Task<number> {
     // A taxi that is blocked in the chosen direction doesn't drift either.
     const blocked = isBlocked(before.place, action);
     const direction = drift === 0 ? action : sides[action]![drift - 1]!;
-    const moved = !blocked && !isBlocked(before.place, direction);
-    if (!moved) return this.#arrive(before, -1, false);
+    const hasMoved = !blocked && !isBlocked(before.place, direction);
+    if (!hasMoved) return this.#stepTo(before, -1, false);
     const after = { ...before, place: grid.move(before.place, directions[direction]!) };
-    if (!this.#fickle || before.passenger !== inTaxi) return this.#arrive(after, -1, false);
+    if (!this.#fickle || before.passenger !== inTaxi) return this.#stepTo(after, -1, false);
     this.#fickle = false;
     const others = [0, 1, 2, 3].filter((stand) => stand !== before.destination);
-    return this.#arrive({ ...after, destination: this.#random.choice(others) }, -1, false);
+    return this.#stepTo({ ...after, destination: this.#random.choice(others) }, -1, false);
   }
 
   #pickUp(): TaskStep {
     const before = this.#situation;
-    const waiting = before.passenger !== inTaxi && stands[before.passenger] === before.place;
-    return waiting
-      ? this.#arrive({ ...before, passenger: inTaxi }, -1, false)
-      : this.#arrive(before, -10, false);
+    const isWaiting = before.passenger !== inTaxi && stands[before.passenger] === before.place;
+    return isWaiting
+      ? this.#stepTo({ ...before, passenger: inTaxi }, -1, false)
+      : this.#stepTo(before, -10, false);
   }
 
   #dropOff(): TaskStep {
     const before = this.#situation;
     const stand = stands.indexOf(before.place);
-    if (before.passenger !== inTaxi || stand === -1) return this.#arrive(before, -10, false);
-    const delivered = stand === before.destination;
-    return this.#arrive({ ...before, passenger: stand }, delivered ? 20 : -1, delivered);
+    if (before.passenger !== inTaxi || stand === -1) return this.#stepTo(before, -10, false);
+    const isDelivered = stand === before.destination;
+    return this.#stepTo({ ...before, passenger: stand }, isDelivered ? 20 : -1, isDelivered);
   }
 
-  #arrive(situation: Situation, reward: number, terminated: boolean): TaskStep {
+  #stepTo(situation: Situation, reward: number, terminated: boolean): TaskStep {
     this.#situation = situation;
     return { observation: encode(situation), reward, terminated };
   }
@@ -141,7 +141,7 @@ function decode(state: number): Situation {
 const singleOutcome: readonly number[] = [1];
 
 /** Uniform over the states in which the passenger waits at a stand other than the destination. */
-const startProbabilities: readonly number[] = Array.from({ length: states }, (_, state) => {
+const startProbabilities: readonly number[] = Array.from({ length: stateCount }, (_, state) => {
   const { passenger, destination } = decode(state);
   return passenger !== inTaxi && passenger !== destination ? 1 / 300 : 0;
 });

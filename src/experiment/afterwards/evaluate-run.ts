@@ -102,8 +102,8 @@ async function drawPicture(
   await family.prepare?.();
   try {
     const policyName = file && basename(file);
-    const setting = { config, family, environment, seed: manifest.seed, policyName };
-    const { animation } = drawEpisode(setting, entry, { kind: 'seed', seed });
+    const setup = { config, family, environment, seed: manifest.seed, policyName };
+    const { animation } = drawEpisode(setup, entry, { kind: 'seed', seed });
     replaceFile(picture, svgAnimation(animation, pictureWidth));
   } finally {
     environment.close?.();
@@ -114,16 +114,16 @@ async function play(
   { config, family }: PlayedPolicy['run'],
   parameters: ParameterVector,
   seeds: readonly number[],
-  chosen: number | undefined,
+  requestedCount: number | undefined,
   { env, stop }: Pick<CommandContext, 'env' | 'stop'>,
 ): Promise<Evaluation> {
   const { environment: task, evaluation } = config;
-  const count = chosen ?? evaluation.workers;
+  const count = requestedCount ?? evaluation.workers;
   const environment = await openTask(task, evaluation.reward, env, count === 'auto' ? 1 : count);
   const workers = workersFor({ ...config, evaluation: { ...evaluation, workers: count } });
-  const setting = { environment, family, workers, maxSteps: evaluation.maxSteps, record: 'none' } as const;
+  const setup = { environment, family, workers, maxSteps: evaluation.maxSteps, record: 'none' } as const;
   try {
-    return await evaluate(setting, parameters, seeds, stop.finish);
+    return await evaluate(setup, parameters, seeds, stop.finish);
   } finally {
     await closeEnvironment({ environment, workers });
   }

@@ -42,7 +42,7 @@ export async function reserveContext(
 
 type AskOptions = Pick<CallContext, 'signal' | 'onRead'>;
 
-const probe = {
+const probeRequest = {
   messages: [
     { role: 'user', content: 'This is a test of the connection. Answer with this line alone:\nparams[0]: 1' },
   ],
@@ -63,10 +63,10 @@ export async function askModel(
 ): Promise<readonly Finding[]> {
   const { config, proposer, stages } = assembly;
   const own = languageMemberOf(config.model);
-  const others = stages.flatMap(({ model: used }) => used ?? []);
-  const all: readonly ProbedModel[] = [
+  const stageModels = stages.flatMap(({ model: used }) => used ?? []);
+  const models: readonly ProbedModel[] = [
     ...(own ? [{ config: own.config, model: proposer.model, field: own.field, proposes: true }] : []),
-    ...others.map((one) => ({
+    ...stageModels.map((one) => ({
       config: one.config,
       model: one.proposer?.model,
       field: one.field,
@@ -74,7 +74,7 @@ export async function askModel(
     })),
   ];
   const findings: Finding[] = [];
-  for (const one of all) append(findings, await probeModel(one, assembly, env, askOptions));
+  for (const probed of models) append(findings, await probeModel(probed, assembly, env, askOptions));
   return findings;
 }
 
@@ -106,10 +106,10 @@ async function probeModel(
     const call = proposes ? await firstProposal(assembly, askedModel, askOptions) : undefined;
     if (proposes && call === undefined) return [];
     if (call?.outcome.kind === 'error') return [noAnswerFinding(field, call.outcome.message)];
-    const [answer] = call
+    const [result] = call
       ? [call.completion]
-      : await askedModel.generate(probe.messages, { ...probe.options, ...askOptions });
-    const { warnings = [], ...completion } = answer!;
+      : await askedModel.generate(probeRequest.messages, { ...probeRequest.options, ...askOptions });
+    const { warnings = [], ...completion } = result!;
     return [
       judgeReply(completion, call, { config: assembly.config, field, name }),
       ...(completion.text.trim() === '' ? [] : warnings.map((message) => warningFinding({ field, message }))),

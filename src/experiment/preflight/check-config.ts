@@ -35,21 +35,21 @@ export async function checkConfig(
     try {
       const context = await contextOf(assembly.config.model, assembly.proposer.model, !offline, stop.abort);
       const findings = preflight(assembly, context);
-      let begun = false;
+      let hasBegun = false;
       const onRead: OnRead = (value, total) => {
-        if (!begun) progress?.begin({ label: 'testing the model: prompt token', total, value });
-        begun = true;
+        if (!hasBegun) progress?.begin({ label: 'testing the model: prompt token', total, value });
+        hasBegun = true;
         progress?.update(value);
       };
       const playFindings = offline ? [] : await playTwice(assembly, stop.abort);
       const modelFindings = offline ? [] : await askModel(assembly, env, { signal: stop.finish, onRead });
-      const failed = errorsIn(modelFindings);
-      const others = modelFindings.filter(({ level }) => level !== 'error');
+      const modelErrors = errorsIn(modelFindings);
+      const otherFindings = modelFindings.filter(({ level }) => level !== 'error');
       // Failures come first, so that they aren't overlooked.
       return [
-        ...locate(loaded, [...playFindings, ...failed]),
+        ...locate(loaded, [...playFindings, ...modelErrors]),
         ...notesOf(loaded),
-        ...locate(loaded, [...findings, ...others]),
+        ...locate(loaded, [...findings, ...otherFindings]),
       ];
     } finally {
       await closeEnvironment(assembly);
@@ -64,10 +64,10 @@ export async function checkConfig(
 
 /** Plays the start of an episode twice with a random policy: an environment with sound spaces can fail, or ignore seeds. */
 async function playTwice(assembly: Assembly, abort: AbortSignal): Promise<readonly Finding[]> {
-  const setting = { ...assembly, maxSteps: 100, record: 'all' } as const;
+  const setup = { ...assembly, maxSteps: 100, record: 'all' } as const;
   try {
-    const { episodes } = await evaluate(setting, assembly.family.initial(createGenerator(0)), [0, 0], abort);
-    const [first, second] = episodes.map((one) => ({ ...one, episode: 0 }));
+    const { episodes } = await evaluate(setup, assembly.family.initial(createGenerator(0)), [0, 0], abort);
+    const [first, second] = episodes.map((record) => ({ ...record, episode: 0 }));
     if (!isDeepStrictEqual(first, second)) return [differentEpisodes];
   } catch (error) {
     if (error instanceof EnvironmentError)

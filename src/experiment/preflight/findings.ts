@@ -23,8 +23,8 @@ export function describeFindings(findings: readonly Finding[]): string {
   const width = largest([0, ...findings.map(({ field }) => (field ?? '').length)]);
   return findings
     .map(({ level, field = '', ...problem }) => {
-      const [first, ...details] = formatProblem(problem).split('\n');
-      const head = `${level.padEnd(7)}  ${field.padEnd(width)}  ${first}`;
+      const [firstLine, ...details] = formatProblem(problem).split('\n');
+      const head = `${level.padEnd(7)}  ${field.padEnd(width)}  ${firstLine}`;
       return [head, ...details.map((line) => `${' '.repeat(11 + width)}${line.trim()}`)].join('\n');
     })
     .join('\n');

@@ -88,31 +88,31 @@ function boundFindings({ config, environment: { id } }: Assembly): readonly Mayb
 /** Reports prompts that name parameters the policy lacks, or never show the form of an answer. */
 function promptFindings({ config, family }: Assembly, { first }: PromptSize): readonly MaybeFinding[] {
   const { count } = family.parameters;
-  const at = { field: 'prompts.set', value: config.prompts.set };
+  const promptsField = { field: 'prompts.set', value: config.prompts.set };
   const askedMessages = first.messages.filter(({ role }) => role !== 'assistant');
   const text = askedMessages.map(({ content }) => content).join('\n');
   if (family.description.kind === 'program')
     return [
       !/```|^<{5,}/m.test(text) &&
         warningFinding({
-          ...at,
+          ...promptsField,
           message: 'the prompt never shows how to write a program, so replies are likely to be rejected',
           hint: 'show the answer format in a code block, as prompts/programs/partials/program-answer.hbs does',
         }),
     ];
-  const named = [...text.matchAll(/params\[(\d+)\]/g)].map(([, index]) => Number(index));
-  const highest = named.reduce((most, index) => Math.max(most, index), -1);
+  const namedIndices = [...text.matchAll(/params\[(\d+)\]/g)].map(([, index]) => Number(index));
+  const highestIndex = namedIndices.reduce((most, index) => Math.max(most, index), -1);
   return [
-    highest >= count &&
+    highestIndex >= count &&
       warningFinding({
-        ...at,
-        message: `the prompt mentions params[${highest}], but the last parameter of the policy is params[${count - 1}]`,
+        ...promptsField,
+        message: `the prompt mentions params[${highestIndex}], but the last parameter of the policy is params[${count - 1}]`,
         hint: 'use {{parameters.count}} or {{parameters.lastIndex}} instead of a number',
       }),
-    named.length === 0 &&
+    namedIndices.length === 0 &&
       !/"params"/.test(text) &&
       warningFinding({
-        ...at,
+        ...promptsField,
         message:
           'the prompt never shows how to write parameters (params[0]: …), so replies are likely to be rejected',
         hint: 'include the partial {{> answer-format}}',
@@ -123,8 +123,8 @@ function promptFindings({ config, family }: Assembly, { first }: PromptSize): re
 /** Warns about prompt sets with a number format that the embedded model doesn't understand. */
 function notationFindings(config: Config): readonly MaybeFinding[] {
   const { model, prompts } = config;
-  const isEmbedded = (one: SingleModelConfig | undefined) =>
-    one?.provider === 'local' && one.path === embeddedModel && one.adapter === undefined;
+  const isEmbedded = (section: SingleModelConfig | undefined) =>
+    section?.provider === 'local' && section.path === embeddedModel && section.adapter === undefined;
   const modelConfig = languageModelOf(model);
   const sets = [
     ['prompts.set', prompts.set, modelConfig] as const,
@@ -133,10 +133,10 @@ function notationFindings(config: Config): readonly MaybeFinding[] {
     ),
   ];
   return sets.map(
-    ([field, value, by]) =>
+    ([field, value, reader]) =>
       value !== 'compact' &&
       !/[\\/]/.test(value) &&
-      isEmbedded(by) &&
+      isEmbedded(reader) &&
       warningFinding({
         field,
         value,
@@ -149,13 +149,13 @@ function notationFindings(config: Config): readonly MaybeFinding[] {
 /** Warns if `memory.tokens` is too small for all the evaluations that the last prompt would show. */
 function hiddenHistoryFinding(
   { config, imported }: Assembly,
-  { entryTokens, shownCount: most }: PromptSize,
-  context = Number.POSITIVE_INFINITY,
+  { entryTokens, shownCount: maxShown }: PromptSize,
+  contextTokens = Number.POSITIVE_INFINITY,
 ): MaybeFinding {
   const { candidates, memory, model, warmup } = config;
   const { count, first } = modelIterations(model, config);
-  const last = warmup.policies + imported.length + (first + count - 2) * candidates;
-  const [room, shown] = [Math.floor(memory.tokens / entryTokens), Math.min(last, most)];
+  const evaluationCount = warmup.policies + imported.length + (first + count - 2) * candidates;
+  const [room, shown] = [Math.floor(memory.tokens / entryTokens), Math.min(evaluationCount, maxShown)];
   const enoughTokens = Math.ceil((shown * entryTokens) / 1000) * 1000;
   return (
     room < shown &&
@@ -163,7 +163,7 @@ function hiddenHistoryFinding(
       field: 'memory.tokens',
       value: memory.tokens,
       message: `has room for about ${room} of the ${shown} evaluations that the last prompt would show; the oldest are hidden`,
-      hint: `${enoughTokens < context ? `set memory.tokens=${enoughTokens}, or ` : ''}show fewer evaluations (memory.best, memory.recent)`,
+      hint: `${enoughTokens < contextTokens ? `set memory.tokens=${enoughTokens}, or ` : ''}show fewer evaluations (memory.best, memory.recent)`,
     })
   );
 }
@@ -171,20 +171,20 @@ function hiddenHistoryFinding(
 /** Reports the sizes of the first and the last prompt, and prompts or replies that are too long. */
 function lengthFindings(
   { config, family }: Assembly,
-  { replyTokens, first, last }: PromptSize,
-  context: number | undefined,
+  { replyTokens, first, lastTokens }: PromptSize,
+  contextTokens: number | undefined,
   modelConfig: SingleModelConfig,
 ): readonly MaybeFinding[] {
   const maxTokens = 'maxTokens' in modelConfig ? modelConfig.maxTokens : undefined;
   const { count } = family.parameters;
-  const isCut = maxTokens !== undefined && family.description.kind !== 'program' && count > maxTokens;
-  const longest = Math.round(last);
-  const fits = context === undefined || last + replyTokens <= context;
+  const isTruncated = maxTokens !== undefined && family.description.kind !== 'program' && count > maxTokens;
+  const longest = Math.round(lastTokens);
+  const fits = contextTokens === undefined || lastTokens + replyTokens <= contextTokens;
   // A target or a limit may end the run before prompts become that long.
   const mayEnd = config.target !== undefined || Object.keys(config.limits).length > 0;
-  const minTokens = mayEnd ? first.minTokens : (last * first.minTokens) / first.tokens;
+  const minTokens = mayEnd ? first.minTokens : (lastTokens * first.minTokens) / first.tokens;
   return [
-    isCut && {
+    isTruncated && {
       level: 'error',
       field: 'model.maxTokens',
       value: maxTokens,
@@ -194,13 +194,13 @@ function lengthFindings(
     fits
       ? okFinding(
           'context',
-          `the first prompt takes about ${first.tokens}${context === undefined ? '' : ` of ${context}`} tokens, the last about ${longest}`,
+          `the first prompt takes about ${first.tokens}${contextTokens === undefined ? '' : ` of ${contextTokens}`} tokens, the last about ${longest}`,
         )
       : {
-          level: minTokens > context ? 'error' : 'warning',
+          level: minTokens > contextTokens ? 'error' : 'warning',
           field: 'memory.tokens',
-          message: `the first prompt takes about ${first.tokens} tokens, the last about ${longest} and its reply ${replyTokens}, but the model's context has only ${context}`,
-          hint: `show less (memory.tokens=${historyBudget(context)} or fewer evaluations), allow fewer corrections, or use a model with a longer context`,
+          message: `the first prompt takes about ${first.tokens} tokens, the last about ${longest} and its reply ${replyTokens}, but the model's context has only ${contextTokens}`,
+          hint: `show less (memory.tokens=${historyBudget(contextTokens)} or fewer evaluations), allow fewer corrections, or use a model with a longer context`,
         },
   ];
 }
@@ -208,16 +208,16 @@ function lengthFindings(
 /** Reports limits that would stop the run before its first iteration. */
 function limitFindings(assembly: Assembly, { first }: PromptSize): readonly MaybeFinding[] {
   const { candidates, limits, warmup } = assembly.config;
-  const start = warmup.policies + assembly.imported.length;
+  const warmupCount = warmup.policies + assembly.imported.length;
   const limitName = ledgerOf(assembly).reserve({ messages: first.messages, choices: 1 });
   return [
     limits.evaluations !== undefined &&
-      limits.evaluations < start + candidates && {
+      limits.evaluations < warmupCount + candidates && {
         level: 'error',
         field: 'limits.evaluations',
         value: limits.evaluations,
-        message: `the warm-up takes ${plural(start, 'evaluation')} and the first iteration ${candidates}, so the run would stop before its first iteration`,
-        hint: `set limits.evaluations=${start + candidates} or higher`,
+        message: `the warm-up takes ${plural(warmupCount, 'evaluation')} and the first iteration ${candidates}, so the run would stop before its first iteration`,
+        hint: `set limits.evaluations=${warmupCount + candidates} or higher`,
       },
     typeof limitName === 'string' && {
       level: 'error',

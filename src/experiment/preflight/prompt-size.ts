@@ -27,9 +27,9 @@ export interface PromptSize {
     readonly minTokens: number;
   };
   /** The last prompt, whose history is the longest. */
-  readonly last: number;
+  readonly lastTokens: number;
   /** Mean over the iterations, without corrections. */
-  readonly mean: number;
+  readonly meanTokens: number;
   /** Tokens that a correction adds to a prompt. */
   readonly correctionTokens: number;
   /** A reply that proposes a policy. */
@@ -51,41 +51,41 @@ export function promptSize(parts: PromptParts, context?: ModelContext): PromptSi
   const { config, family } = parts;
   const { corrections, memory, prompts } = config;
   const arePrograms = programsOf(family) !== undefined;
-  const count = context?.count ?? estimatePromptTokens;
+  const tokensOf = context?.count ?? estimatePromptTokens;
   const entries = syntheticWarmUp(parts);
   const prompterFor = (shown: readonly BufferEntry[]) =>
     new Prompter({ ...parts, buffer: createReplayBuffer(shown), recorded: emptyRun });
-  const first = prompterFor(entries);
-  const messages = first.messages(1);
-  const base = count(prompterFor([]).messages(1));
+  const prompter = prompterFor(entries);
+  const messages = prompter.messages(1);
+  const base = tokensOf(prompterFor([]).messages(1));
   const encoding = encodingFor(family, prompts.set);
   const sample = entries[0]?.parameters ?? family.initial(createGenerator(config.seed));
   const replyTokens = (arePrograms ? programTokens : estimateTokens(encoding.text(sample))) + reasonTokens;
   const history = createHistory({ encoding, memory, trajectory: () => undefined });
-  const entryTokens = arePrograms ? programTokens : history.tokens({ ...emptyEntry, parameters: sample });
+  const entryTokens = arePrograms ? programTokens : history.tokensOf({ ...emptyEntry, parameters: sample });
   const budget = memory.tokens;
-  const most = selectedCount(memory);
-  const shownCount = Math.min(most, entries.length);
+  const limit = selectedCount(memory);
+  const shownCount = Math.min(limit, entries.length);
   // The made-up programs are shorter than a model's.
-  const measured = !arePrograms && shownCount > 0 ? (count(messages) - base) / shownCount : entryTokens;
+  const measured = !arePrograms && shownCount > 0 ? (tokensOf(messages) - base) / shownCount : entryTokens;
   // An episode's length is unknown, so trajectories are assumed to fill the history.
   const perEntry = memory.trajectories === 'none' ? measured : budget;
-  const at = (iteration: number) =>
-    base + Math.min(budget, Math.min(most, entries.length + (iteration - 1) * config.candidates) * perEntry);
-  const correctionTokens = replyTokens + estimateTokens(first.formatCorrection({ kind: 'missing' }));
+  const sizeAt = (iteration: number) =>
+    base + Math.min(budget, Math.min(limit, entries.length + (iteration - 1) * config.candidates) * perEntry);
+  const correctionTokens = replyTokens + estimateTokens(prompter.formatCorrection({ kind: 'missing' }));
   const modelSpan = modelIterations(config.model, config);
-  const prompted = Array.from({ length: Math.max(1, modelSpan.count) }, (_, i) => at(modelSpan.first + i));
-  const last = Math.max(count(messages), prompted.at(-1)!);
+  const sizes = Array.from({ length: Math.max(1, modelSpan.count) }, (_, i) => sizeAt(modelSpan.first + i));
+  const lastTokens = Math.max(tokensOf(messages), sizes.at(-1)!);
   const safetyFactor = Math.max(1, maxPromptTokens(messages) / Math.max(1, estimatePromptTokens(messages)));
   return {
-    first: { messages, tokens: count(messages), minTokens: (context?.count ?? minPromptTokens)(messages) },
-    last,
+    first: { messages, tokens: tokensOf(messages), minTokens: (context?.count ?? minPromptTokens)(messages) },
+    lastTokens,
     correctionTokens,
     replyTokens,
     entryTokens,
-    shownCount: most,
-    mean: mean(prompted),
-    tokenBound: Math.ceil(safetyFactor * (last + corrections * correctionTokens)),
+    shownCount: limit,
+    meanTokens: mean(sizes),
+    tokenBound: Math.ceil(safetyFactor * (lastTokens + corrections * correctionTokens)),
   };
 }
 
@@ -102,8 +102,8 @@ export function syntheticWarmUp({
 }: Pick<PromptParts, 'config' | 'family' | 'imported'>): readonly BufferEntry[] {
   const { seed } = config;
   const random = createGenerator(seed);
-  const drawn = randomPolicies(config, family, imported);
-  return [...imported, ...drawn].map((parameters, candidate) => {
+  const drawnPolicies = randomPolicies(config, family, imported);
+  return [...imported, ...drawnPolicies].map((parameters, candidate) => {
     const score = Number(random.uniform(-100, 100).toFixed(2));
     return { ...emptyEntry, candidate, parameters, returns: [score], lengths: [1], score };
   });

@@ -48,24 +48,24 @@ export function estimateRun(
   size: PromptSize,
 ): Finding & { readonly estimate?: RunEstimate } {
   const { candidates, iterations, warmup } = config;
-  const first = warmup.policies + imported.length;
+  const warmupCount = warmup.policies + imported.length;
   // The share that `limits.evaluations` allows if every proposal is evaluated.
-  const allowedShare = (evaluationBudget(config, first) - first) / plannedEvaluations(config);
+  const allowedShare = (evaluationBudget(config, warmupCount) - warmupCount) / plannedEvaluations(config);
   const askedModels: ModelCalls[] = [];
   const members = membersOf(config.model);
   const maxCount = modelIterations(config.model, { candidates, iterations: allowedShare * iterations }).count;
-  const own = members.find((member) => languageModelOf(member.config) !== undefined);
-  if (own !== undefined) {
+  const llmMember = members.find((member) => languageModelOf(member.config) !== undefined);
+  if (llmMember !== undefined) {
     const { count } = modelIterations(config.model, config);
     const isRelay = config.model.provider === 'relay';
-    const weights = isRelay ? [own] : members;
+    const peers = isRelay ? [llmMember] : members;
     askedModels.push({
-      model: own.config,
+      model: llmMember.config,
       calls: count * candidates,
       most: Math.min(isRelay ? 2 * count : count, iterations) * candidates,
       prompts: proposer.model?.givesSeveral ? count : count * candidates,
-      share: ((maxCount / Math.max(1, count)) * own.weight) / sum(weights.map(({ weight }) => weight)),
-      tokens: size.mean,
+      share: ((maxCount / Math.max(1, count)) * llmMember.weight) / sum(peers.map(({ weight }) => weight)),
+      tokens: size.meanTokens,
     });
   }
   for (const stage of stagesOf(config)) {
@@ -73,16 +73,23 @@ export function estimateRun(
     const calls = stageRunCount(stage, config);
     // Its prompts are assumed to be as long as the longest prompt for proposals.
     if (model !== undefined)
-      askedModels.push({ model, calls, most: calls, prompts: calls, share: allowedShare, tokens: size.last });
+      askedModels.push({
+        model,
+        calls,
+        most: calls,
+        prompts: calls,
+        share: allowedShare,
+        tokens: size.lastTokens,
+      });
   }
-  const end = `${relayText(config)}${confirmationText(config.confirmation)}`;
+  const suffix = `${relayText(config)}${confirmationText(config.confirmation)}`;
   if (askedModels.length === 0)
-    return okFinding('estimate', `${plural(iterations, 'iteration')}; no tokens, no cost${end}`);
+    return okFinding('estimate', `${plural(iterations, 'iteration')}; no tokens, no cost${suffix}`);
   const estimate = askedModels.map((one) => estimateOf(one, config.corrections, size)).reduce(addEstimates);
   const affordable = (config.limits.cost ?? Number.POSITIVE_INFINITY) / (estimate.cost?.expected ?? 0);
-  const last = plural(Math.floor(affordable * maxCount), 'iteration');
-  const limitText = affordable < 1 ? `; limits.cost ends the run after about ${last}` : '';
-  return { ...okFinding('estimate', `${estimateText(estimate)}${limitText}${end}`), estimate };
+  const iterationText = plural(Math.floor(affordable * maxCount), 'iteration');
+  const limitText = affordable < 1 ? `; limits.cost ends the run after about ${iterationText}` : '';
+  return { ...okFinding('estimate', `${estimateText(estimate)}${limitText}${suffix}`), estimate };
 }
 
 /** Describes the evaluations that the searches of a relay add, and the legs that may run past their limits. */
@@ -115,8 +122,8 @@ export function estimateText({ calls, completionTokens, cost, listed, promptToke
     `out: ${rangeText(completionTokens, formatCompact)}`,
     ...(cost ? [`cost: ${rangeText(cost, (value) => value.toPrecision(2))}`] : []),
   ];
-  const at = listed === undefined ? '' : ` at the list prices of ${listed}`;
-  return `about ${parts.join(', ')}${at}`;
+  const priceText = listed === undefined ? '' : ` at the list prices of ${listed}`;
+  return `about ${parts.join(', ')}${priceText}`;
 }
 
 function estimateOf(

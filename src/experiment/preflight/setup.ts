@@ -4,15 +4,15 @@ import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { childEnvironment } from '../../base/child-environment.js';
+import { childEnv } from '../../base/child-environment.js';
 import type { CommandContext } from '../../base/context.js';
 import { problemsOf, UserError } from '../../base/errors.js';
 import { parseJson } from '../../base/files/json-depth.js';
 import { machineMemory } from '../../base/machine-memory.js';
 import { formatBytes, plural } from '../../base/text/numbers.js';
-import { readHost } from '../../models/hosted/ollama.js';
+import { parseHost } from '../../models/hosted/ollama.js';
 import { findDevices } from '../../models/local/engine/find-devices.js';
-import { hfCache, hfModels } from '../../models/local/stores/hf-cache.js';
+import { hfCache, listHfModels } from '../../models/local/stores/hf-cache.js';
 import { type Finding, okFinding } from './findings.js';
 
 type SetupContext = Pick<CommandContext, 'cwd' | 'env'>;
@@ -31,18 +31,18 @@ const missingPart = (field: string, message: string, hint: string): Finding => (
 });
 
 /** @param offline if true, doesn't contact an Ollama server */
-export async function checkSetup(surroundings: SetupContext, offline: boolean): Promise<readonly Finding[]> {
-  const { cwd, env } = surroundings;
-  const { freeBytes, total } = machineMemory();
+export async function checkSetup(context: SetupContext, offline: boolean): Promise<readonly Finding[]> {
+  const { cwd, env } = context;
+  const { freeBytes, totalBytes } = machineMemory();
   const processor = cpus()[0]?.model.trim() ?? 'unknown';
-  const models = hfModels(env);
+  const models = listHfModels(env);
   const keyFinding = (name: string, use: string) =>
     // Reports whether a key is set, but never the key.
     env[name]?.trim() ? okFinding(name, 'set') : missingPart(name, 'not set', `needed only for ${use}`);
   return Promise.all([
     nodeFinding(process.versions.node),
     okFinding('processor', `${plural(availableParallelism(), 'thread')}, ${processor}`),
-    okFinding('memory', `${formatBytes(total)}, ${formatBytes(freeBytes)} free`),
+    okFinding('memory', `${formatBytes(totalBytes)}, ${formatBytes(freeBytes)} free`),
     diskFinding(nearestFolder(resolve(cwd, 'buffers'))),
     localModelsFinding(),
     ...(offline ? [] : [ollamaFinding(env)]),
@@ -63,9 +63,9 @@ const oldestNode = [20, 19] as const;
 
 export function nodeFinding(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
-  const isNew = major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1]);
+  const isSupported = major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1]);
   const hint = `install version ${oldestNode.join('.')} or newer: https://nodejs.org`;
-  return isNew ? okFinding('Node.js', version) : brokenFinding('Node.js', version, hint);
+  return isSupported ? okFinding('Node.js', version) : brokenFinding('Node.js', version, hint);
 }
 
 function diskFinding(folder: string): Finding {
@@ -95,10 +95,10 @@ async function localModelsFinding(): Promise<Finding> {
 }
 
 async function ollamaFinding(env: SetupContext['env']): Promise<Finding> {
-  let place = '';
+  let address = '';
   try {
-    const { origin, password, username } = readHost({ host: undefined }, env);
-    place = origin;
+    const { origin, password, username } = parseHost({ host: undefined }, env);
+    address = origin;
     const login = btoa(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`);
     const response = await fetch(`${origin}/api/tags`, {
       signal: AbortSignal.timeout(3000),
@@ -108,15 +108,15 @@ async function ollamaFinding(env: SetupContext['env']): Promise<Finding> {
       readonly models?: readonly { readonly name: string }[];
     };
     if (models.length === 0)
-      return missingPart('Ollama', `running at ${place}, without models`, 'run ollama pull qwen3:8b');
+      return missingPart('Ollama', `running at ${address}, without models`, 'run ollama pull qwen3:8b');
     const more = models.length > 6 ? `, and ${models.length - 6} more` : '';
     const names = models.slice(0, 6).map((model) => model.name);
-    return okFinding('Ollama', `running at ${place}: ${names.join(', ')}${more}`);
+    return okFinding('Ollama', `running at ${address}: ${names.join(', ')}${more}`);
   } catch (error) {
     if (error instanceof UserError)
       return brokenFinding('Ollama', error.problems[0]!.message, 'fix or unset OLLAMA_HOST');
     const hint = 'install it from https://ollama.com and start it (ollama serve), or set OLLAMA_HOST';
-    return missingPart('Ollama', `no answer from ${place}`, hint);
+    return missingPart('Ollama', `no answer from ${address}`, hint);
   }
 }
 
@@ -127,7 +127,7 @@ async function pythonFinding(env: SetupContext['env']): Promise<Finding> {
   const program = env.POLICYLOOP_PYTHON ?? 'python3';
   const needText = 'needed only for gymnasium: and textworld-express: environments';
   try {
-    const options = { env: childEnvironment(env), timeout: 20_000 };
+    const options = { env: childEnv(env), timeout: 20_000 };
     const { stdout } = await promisify(execFile)(program, ['-c', versionScript], options);
     const [version, gymnasium] = stdout.trim().split('\n');
     if (gymnasium !== undefined)

@@ -47,20 +47,20 @@ const hostNames =
  */
 export function programModule(program: string, author: string, environment: EnvironmentSpec): string {
   const source = programIn(program);
-  const declared = syntaxTree(source).body.flatMap((node) => {
+  const declaredNames = syntaxTree(source).body.flatMap((node) => {
     if (node.type === 'VariableDeclaration') return node.declarations.flatMap(({ id }) => [...namesIn(id)]);
     return 'id' in node ? node.id.name : [];
   });
-  const hidden = hostNames.split(' ').filter((name) => !declared.includes(name));
+  const hiddenNames = hostNames.split(' ').filter((name) => !declaredNames.includes(name));
   const named = observationNames(environment).map((name, i) => (name ? `${name}: observation[${i}], ` : ''));
   const observation =
     named.length > 0 ? `Object.assign([...observation], { ${named.join('')}})` : 'observation';
   return `// Written by ${safeLine(author)}. Read it before you import it.
 // This file isn't sandboxed: outside policyloop, it has all rights of the process that imports it.
-var [${hidden.join(', ')}] = [];
+var [${hiddenNames.join(', ')}] = [];
 ${source.replaceAll(/(?<![.\w$])import\b(?! *:)/g, 'undefined')}
 // Outside policyloop: observations get names, constants are numbers; pass one memory per episode.
-const $constants = { ${declared.includes('constants') ? '...constants' : ''} };
+const $constants = { ${declaredNames.includes('constants') ? '...constants' : ''} };
 for (const name in $constants) $constants[name] = $constants[name]?.value ?? $constants[name];
 const $act = (observation, memory = {}, values = $constants) => act(${observation}, memory, values);
 export { $act as act, $constants as constants };`;
@@ -83,7 +83,7 @@ export function programIn(text: string): string {
  * @param candidate 1-based, only with `iteration`; defaults to the best of the iteration
  * @throws UserError if the run's policies aren't programs, or it evaluated no such program
  */
-export function chosenProgram(
+export function findProgram(
   run: OpenedRun,
   iteration: number | undefined,
   candidate: number | undefined,

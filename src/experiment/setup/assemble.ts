@@ -68,14 +68,14 @@ export interface OwnParts {
  * template, …
  */
 export async function assemble(
-  given: Config,
+  input: Config,
   env: Readonly<Record<string, string | undefined>>,
   taken?: readonly ParameterVector[],
   own: OwnParts = {},
 ): Promise<Assembly> {
   const problems: Problem[] = [];
   /** Runs one step and collects its problems, so later steps can report theirs too. */
-  const part = async <T>(make: () => T | Promise<T>): Promise<T | undefined> => {
+  const step = async <T>(make: () => T | Promise<T>): Promise<T | undefined> => {
     try {
       return await make();
     } catch (error) {
@@ -84,27 +84,27 @@ export async function assemble(
       return undefined;
     }
   };
-  const written = taken === undefined ? ((await part(() => resolveModels(given, env))) ?? given) : given;
-  await part(() => requirePrices(written));
+  const resolved = taken === undefined ? ((await step(() => resolveModels(input, env))) ?? input) : input;
+  await step(() => requirePrices(resolved));
   // A problem with the model was already reported above; don't report it twice.
   const model =
-    problems.length > 0 ? undefined : await part(() => openModel(written, env, own.model, own.ask));
-  const environment = await part(() => openEnvironmentOf(written, env, own));
+    problems.length > 0 ? undefined : await step(() => openModel(resolved, env, own.model, own.ask));
+  const environment = await step(() => openEnvironmentOf(resolved, env, own));
   if (environment === undefined) throw new UserError(problems);
-  const config = resolveDefaults(written, { environment, ...model?.facts });
-  const family = await part(() => openPolicyFamily(config.policy, environment));
-  await part(() => checkRandomPrograms(config, environment));
-  const prompts = await part(() => loadPrompts(config, environment));
-  const preparedStages = await Promise.all(stages.map((prepare) => part(() => prepare(config, env, own))));
+  const config = resolveDefaults(resolved, { environment, ...model?.facts });
+  const family = await step(() => openPolicyFamily(config.policy, environment));
+  await step(() => checkRandomPrograms(config, environment));
+  const prompts = await step(() => loadPrompts(config, environment));
+  const preparedStages = await Promise.all(stages.map((prepare) => step(() => prepare(config, env, own))));
   const configuredStages = preparedStages.filter((stage) => stage !== undefined);
-  const imported = family && (await part(() => taken ?? importedParameters(config, family, environment.id)));
-  const incomplete =
+  const imported = family && (await step(() => taken ?? importedParameters(config, family, environment.id)));
+  const isIncomplete =
     model === undefined || family === undefined || prompts === undefined || imported === undefined;
-  if (incomplete || problems.length > 0) {
+  if (isIncomplete || problems.length > 0) {
     await environment.close?.();
     throw new UserError(problems);
   }
-  const hash = [prompts, ...configuredStages].map((one) => one.hash).join(' ');
+  const hash = [prompts, ...configuredStages].map((part) => part.hash).join(' ');
   const paths = modulesOf(config);
   const modules = paths.length > 0 ? hashModules(paths) : undefined;
   const { facts: _facts, ...opened } = model;

@@ -126,7 +126,7 @@ export function experimentIn(
 const isPaid = ({ config: { model }, stages }: Assembly) =>
   model.provider !== 'replayed' &&
   [model, ...stages.map((stage) => stage.model?.config)].some(
-    (one) => one !== undefined && languageModelOf(one) !== undefined,
+    (section) => section !== undefined && languageModelOf(section) !== undefined,
   );
 
 /** Creates an empty ledger. */
@@ -139,11 +139,11 @@ export function ledgerOf({
   return new Ledger({ ...runUsageConfig(countedModel, countedStages), limits: config.limits, sharedBudget });
 }
 
-/** @param earlier the run's log so far; its warnings aren't repeated */
-function warnOnce(emit: (event: RunEvent) => void, earlier: Iterable<LoggedEvent>) {
+/** @param events the run's log so far; its warnings aren't repeated */
+function warnOnce(emit: (event: RunEvent) => void, events: Iterable<LoggedEvent>) {
   const keyOf = (message: string) => message.replaceAll(/\d+/g, '#');
   const emittedWarnings = new Set<string>();
-  for (const event of earlier) if (event.kind === 'warning') emittedWarnings.add(keyOf(event.message));
+  for (const event of events) if (event.kind === 'warning') emittedWarnings.add(keyOf(event.message));
   return (message: string) => {
     if (emittedWarnings.has(keyOf(message))) return;
     emittedWarnings.add(keyOf(message));

@@ -39,20 +39,20 @@ export interface OpenedModel {
   readonly facts: Omit<ResolutionInputs, 'environment'>;
 }
 
-/** @param own replaces the config's model, or the language model of a portfolio or relay */
+/** @param ownModel replaces the config's model, or the language model of a portfolio or relay */
 export async function openModel(
   config: Config,
   env: Readonly<Record<string, string | undefined>>,
-  own: LanguageModel | undefined,
-  ask?: AbortSignal,
+  ownModel: LanguageModel | undefined,
+  querySignal?: AbortSignal,
 ): Promise<OpenedModel> {
   const recording = config.model.provider === 'replayed' ? openRecording(config.model, config) : undefined;
   const countedModel = recording?.model ?? config.model;
   const replayed = recording && createModel(config.model, env, waitOnClock, recording.cassette);
   const open = async (model: SingleModelConfig): Promise<Proposer> => {
-    if (isBaseline(model) && (own === undefined || model !== config.model))
+    if (isBaseline(model) && (ownModel === undefined || model !== config.model))
       return baselineProposer(model, countedModel.provider === 'portfolio' ? 1 : config.candidates);
-    return languageModelProposer(own ?? replayed ?? (await openLanguageModel(model, env)));
+    return languageModelProposer(ownModel ?? replayed ?? (await openLanguageModel(model, env)));
   };
   const members: Parameters<typeof combine>[1][number][] = [];
   for (const { config: member, end, field, name, weight } of membersOf(countedModel))
@@ -66,7 +66,7 @@ export async function openModel(
     ? undefined
     : modelConfig?.provider === 'local'
       ? localContextTokens(modelConfig)
-      : (await contextOf(config.model, proposer.model, ask !== undefined, ask))?.tokens;
+      : (await contextOf(config.model, proposer.model, querySignal !== undefined, querySignal))?.tokens;
   return {
     proposer,
     countedModel,
@@ -93,13 +93,13 @@ const combine = (
 export async function contextOf(
   section: ModelConfig,
   model: LanguageModel | undefined,
-  ask: boolean,
+  mayQuery: boolean,
   signal?: AbortSignal,
 ): Promise<ModelContext | undefined> {
   const config = languageModelOf(section);
   const tokens = config?.provider === 'ollama' ? config.contextTokens : undefined;
   const statedContext = tokens === undefined ? undefined : { tokens };
-  if (!ask && (config?.provider === 'ollama' || config?.provider === 'openai')) return statedContext;
+  if (!mayQuery && (config?.provider === 'ollama' || config?.provider === 'openai')) return statedContext;
   try {
     return await model?.context?.(signal);
   } catch (error) {
@@ -127,15 +127,15 @@ export function openRecording(model: ReplayedConfig, { seed }: Pick<Config, 'see
     const runs = runsOf(model.run);
     // With `onChange: warn`, a single recorded run can be replayed with any seed.
     const isAnySeed = model.onChange === 'warn' && runs.length === 1;
-    const [own, another] = isAnySeed ? runs : runs.filter((run) => run.seed === seed);
-    if (own === undefined) throw otherSeedError(runs, seed);
+    const [match, another] = isAnySeed ? runs : runs.filter((run) => run.seed === seed);
+    if (match === undefined) throw otherSeedError(runs, seed);
     if (another !== undefined)
       throw new UserError({
         message: `several runs in this directory have the seed ${seed}`,
-        alternatives: [own.path, another.path],
+        alternatives: [match.path, another.path],
         hint: 'choose one of them, or the directory of a single setting',
       });
-    const { path } = own;
+    const { path } = match;
     const recorded = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true }).config;
     const cassette = { path, model: readManifest(path).model, calls: callsIn(path) };
     if (recorded.model.provider === 'replayed')

@@ -1,6 +1,6 @@
 /** Learns from a server's errors and replies which parameters it accepts. */
 
-import { answerSchema, autoOptions, followsSchema, parseObject } from '../answer-schema.js';
+import { answerSchema, autoSchemaOptions, followsSchema, parseJsonAnswer } from '../answer-schema.js';
 import { answerText } from '../answer-text.js';
 import type { AnswerGrammar, Completion } from '../language-model.js';
 import type { OpenAIConfig } from '../settings.js';
@@ -43,7 +43,7 @@ export function responseFormat(
 ): RequestFields | undefined {
   if (grammar === undefined || answerFormat === 'text') return undefined;
   if (answerFormat === 'json_object') return { type: 'json_object' };
-  const schema = answerSchema(grammar, format === 'auto' ? { ...autoOptions, hasBounds } : {});
+  const schema = answerSchema(grammar, format === 'auto' ? { ...autoSchemaOptions, hasBounds } : {});
   return { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } };
 }
 
@@ -56,7 +56,7 @@ const configKeys: Readonly<Record<string, keyof OpenAIConfig>> = {
   reasoning_effort: 'reasoningEffort',
 };
 
-function chosenFields(config: OpenAIConfig): ReadonlyMap<string, string> {
+function configFields(config: OpenAIConfig): ReadonlyMap<string, string> {
   const setFields = Object.keys(configKeys).filter((field) => config[configKeys[field]!] !== undefined);
   return new Map([
     ...setFields.map((field) => [field, `model.${configKeys[field]}`] as const),
@@ -79,7 +79,7 @@ const boundWords = /minimum|maximum|(min|max)(Items|Length)|enum\b/;
 
 /** Returns the config key of the rejected field; undefined if `message` names no field that the user set. */
 export function refusedKey(config: OpenAIConfig, sent: RequestFields, message: string): string | undefined {
-  return [...chosenFields(config)].find(([field]) => sent[field] !== undefined && cites(message, field))?.[1];
+  return [...configFields(config)].find(([field]) => sent[field] !== undefined && cites(message, field))?.[1];
 }
 
 /**
@@ -94,25 +94,25 @@ export function adaptDialect(
   before: Pick<Dialect, 'answerFormat' | 'hasBounds'>,
   { kind, message }: AttemptError,
 ): boolean {
-  const userFields = chosenFields(config);
+  const userFields = configFields(config);
   const mayDrop = (field: string) => sent[field] !== undefined && !userFields.has(field);
   const isAuto = config.format === 'auto' && mayDrop('response_format');
-  const refused = ownFields.filter((field) => mayDrop(field) && cites(message, field));
-  const isFormat =
-    isAuto && (formatNames.test(message) || (refused.length === 0 && formatWords.test(message)));
+  const refusedFields = droppableFields.filter((field) => mayDrop(field) && cites(message, field));
+  const rejectsFormat =
+    isAuto && (formatNames.test(message) || (refusedFields.length === 0 && formatWords.test(message)));
   // Some servers return a server error (5xx) for a schema that they can't convert to a grammar.
-  if (kind !== 'bad-request' && !(kind === 'server' && isFormat)) return false;
+  if (kind !== 'bad-request' && !(kind === 'server' && rejectsFormat)) return false;
   if (renameLimit(dialect, sent, message)) return true;
   if (refusedKey(config, sent, message) !== undefined) return false;
-  for (const field of refused) dialect.refusedKeys.add(field);
+  for (const field of refusedFields) dialect.refusedKeys.add(field);
   // A concurrent request may have been refused for the same reason.
   const isKnown = dialect.answerFormat !== before.answerFormat || dialect.hasBounds !== before.hasBounds;
-  if (isFormat && !isKnown) {
+  if (rejectsFormat && !isKnown) {
     if (dialect.answerFormat === 'json_schema' && dialect.hasBounds && boundWords.test(message))
       dialect.hasBounds = false;
     else dialect.answerFormat = formats[formats.indexOf(dialect.answerFormat) + 1] ?? 'text';
   }
-  if (refused.length > 0 || isFormat) return true;
+  if (refusedFields.length > 0 || rejectsFormat) return true;
   // The message names no field, so first drop `n`, which the fewest servers support.
   if (mayDrop('n')) dialect.refusedKeys.add('n');
   else if (isAuto) dialect.answerFormat = 'text';
@@ -121,7 +121,7 @@ export function adaptDialect(
 }
 
 /** Fields that are no longer sent once the server rejects them, unless the config sets them. */
-const ownFields = ['seed', 'n', 'temperature', 'top_p', 'top_k', 'min_p', 'repetition_penalty'];
+const droppableFields = ['seed', 'n', 'temperature', 'top_p', 'top_k', 'min_p', 'repetition_penalty'];
 
 /** Switches to the other name of the token limit if the server rejected the current one. @returns whether it did */
 function renameLimit(dialect: Dialect, sent: RequestFields, message: string): boolean {
@@ -136,7 +136,7 @@ function renameLimit(dialect: Dialect, sent: RequestFields, message: string): bo
 }
 
 /** Returns the format to request next under `format: auto`: the same one, or `text` if the server ignored it. */
-export function formatOf(
+export function nextFormat(
   { finishReason, text }: Pick<Completion, 'finishReason' | 'text'>,
   sent: Format,
   grammar: AnswerGrammar,
@@ -145,6 +145,6 @@ export function formatOf(
   // Without an answer, the format can't be judged; a truncated reply shows only how the answer starts.
   if (sent === 'text' || answer === '' || !['stop', 'length'].includes(finishReason)) return sent;
   if (finishReason === 'length') return answer.startsWith('{') ? sent : 'text';
-  const isKept = sent === 'json_schema' ? followsSchema(text, grammar) : parseObject(text) !== undefined;
+  const isKept = sent === 'json_schema' ? followsSchema(text, grammar) : parseJsonAnswer(text) !== undefined;
   return isKept ? sent : 'text';
 }

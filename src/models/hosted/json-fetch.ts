@@ -144,13 +144,13 @@ export interface ServerError {
 
 /** Finds the error in a response: under `error` (OpenAI), at the top level (SGLang, Mistral), or in a list (Gemini). */
 export function serverError(value: unknown): ServerError {
-  const [first] = [value].flat();
-  const error = isObject(first) && isObject(first.error) ? first.error : first;
+  const [response] = [value].flat();
+  const error = isObject(response) && isObject(response.error) ? response.error : response;
   const { code, type } = isObject(error) ? error : {};
   const name = [code, type].find((one) => typeof one === 'string' && !/^(\d+|None)$/.test(one));
   const status = Number(code);
   return {
-    message: shorten(errorText(first)),
+    message: shorten(errorText(response)),
     ...(name !== undefined && { code: name as string }),
     ...(status >= 400 && status <= 599 && { status }),
   };
@@ -166,14 +166,14 @@ function errorText(value: unknown): string {
   if (!isObject(value)) return '';
   const { detail, error, loc, message, metadata, msg } = value;
   if (typeof msg === 'string') {
-    const place = Array.isArray(loc) ? loc.filter((part) => part !== 'body').join('.') : '';
-    return place === '' ? msg : `${place}: ${msg}`;
+    const fieldPath = Array.isArray(loc) ? loc.filter((part) => part !== 'body').join('.') : '';
+    return fieldPath === '' ? msg : `${fieldPath}: ${msg}`;
   }
-  const words = [error, message, detail].map(errorText).find(Boolean) ?? '';
-  if (!isObject(metadata)) return words;
+  const text = [error, message, detail].map(errorText).find(Boolean) ?? '';
+  if (!isObject(metadata)) return text;
   const { provider_name: name, raw } = metadata;
   const cause = [name, typeof raw === 'string' ? (jsonIn(raw) ?? raw) : raw].map(errorText).filter(Boolean);
-  return cause.length === 0 ? words : `${words} (${cause.join(': ')})`;
+  return cause.length === 0 ? text : `${text} (${cause.join(': ')})`;
 }
 
 /** Describes a body that contains neither an error nor a completion. */

@@ -3,7 +3,7 @@ import { type ChatRequest, Ollama } from 'ollama';
 import { z } from 'zod';
 import type { CommandContext } from '../../base/context.js';
 import { isObject } from '../../base/modules/user-module.js';
-import { answerSchema, autoOptions } from '../answer-schema.js';
+import { answerSchema, autoSchemaOptions } from '../answer-schema.js';
 import {
   type ChatMessage,
   type Completion,
@@ -22,7 +22,7 @@ import { completionsOf, readChatCompletion } from './openai-reply.js';
 import { AttemptError, callWithRetries, type RetriedCall, type Wait } from './retry.js';
 
 /** Response to `show`; in `model_info`, `<architecture>.context_length` is the context length. */
-const modelSchema = z.object({
+const showSchema = z.object({
   model_info: z.record(z.string(), z.unknown()),
   capabilities: z.array(z.string()).nullish(),
   template: z.string().nullish(),
@@ -33,11 +33,11 @@ const modelSchema = z.object({
 const contextStep = 2048;
 
 /** The server ignores bounds on numbers, but obeys a list of allowed numbers. */
-const schemaOptions = { maxChoices: 1000, maxReason: 2000 } as const;
+const schemaOptions = { maxChoices: 1000, maxReasonChars: 2000 } as const;
 
 /** Creates a model on an Ollama server. @throws UserError if the host isn't a valid address */
 export function createOllama(config: OllamaConfig, env: CommandContext['env'], wait: Wait): LanguageModel {
-  const host = readHost(config, env);
+  const host = parseHost(config, env);
   const id = `ollama/${config.name}`;
   const login = extractCredentials(host);
   const headers = login === undefined ? {} : { authorization: login.authorization };
@@ -54,8 +54,8 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   let acceptsSchema = true;
   const expect = (promptTokens: number) => {
     if (config.contextTokens !== undefined) return;
-    const needed = Math.ceil((promptTokens + config.maxTokens) / contextStep) * contextStep;
-    contextTokens = Math.max(contextTokens, needed);
+    const neededTokens = Math.ceil((promptTokens + config.maxTokens) / contextStep) * contextStep;
+    contextTokens = Math.max(contextTokens, neededTokens);
   };
 
   const call = <T>(
@@ -65,7 +65,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
     callWithRetries({
       ...options,
       id,
-      policy: config,
+      retryPolicy: config,
       wait,
       secrets,
       server,
@@ -86,7 +86,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
     async context(signal) {
       if (modelTokens === undefined) {
         const { value } = await call({ seed: 0, signal }, (client) => client.show({ model: config.name }));
-        const { data } = modelSchema.safeParse(value);
+        const { data } = showSchema.safeParse(value);
         const info = Object.entries(data?.model_info ?? {});
         const length = info.find(([key]) => key.endsWith('.context_length'))?.[1];
         if (typeof length === 'number') modelTokens = length;
@@ -109,7 +109,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
         const isEnforced = config.format !== 'text' && acceptsSchema && !(config.think ?? canThink);
         format =
           isEnforced && grammar
-            ? answerSchema(grammar, config.format === 'auto' ? autoOptions : schemaOptions)
+            ? answerSchema(grammar, config.format === 'auto' ? autoSchemaOptions : schemaOptions)
             : undefined;
         try {
           const request = chatRequest({ ...config, maxTokens }, messages, options, window, format);
@@ -124,8 +124,8 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
         }
       });
       const warnings = warning === undefined ? [] : [warning];
-      const sent = { messages, maxTokens, window };
-      const completion = completionsOf(value, sent, { ...attemptInfo, warnings })[0]!;
+      const sentPrompt = { messages, maxTokens, window };
+      const completion = completionsOf(value, sentPrompt, { ...attemptInfo, warnings })[0]!;
       // A model may think even if the server doesn't list this capability.
       if (completion.reasoning !== undefined) canThink = true;
       const faults = completion.faults?.map((one) => (isLoop && one === 'usage-missing' ? 'loop' : one));
@@ -142,7 +142,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
 }
 
 /** True if the template drops system messages. Newer models have a renderer, so Ollama doesn't use their template. */
-const dropsSystem = ({ modelfile, template }: z.output<typeof modelSchema>): boolean =>
+const dropsSystem = ({ modelfile, template }: z.output<typeof showSchema>): boolean =>
   (template ?? '') !== '' && !/\.(System|Messages)\b/.test(template!) && !/^RENDERER /m.test(modelfile ?? '');
 
 const templateWarning = (name: string) =>
@@ -223,7 +223,7 @@ function addHint(error: unknown, config: OllamaConfig, host: URL, contextTokens:
 }
 
 /** Parses a host as Ollama does: quotes, scheme, port, IPv6 brackets and the name before a port are optional. */
-export function readHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext['env']): URL {
+export function parseHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext['env']): URL {
   const variable = env.OLLAMA_HOST?.replaceAll(/^[\s"']+|(?<![\s"'])[\s"']+$/g, '');
   const hostText = config.host ?? (variable || '127.0.0.1');
   const [, login = '', place = '', path = ''] = /^(.*@)?([^/]*)(.*)/s.exec(hostText)!;

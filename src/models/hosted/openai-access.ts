@@ -47,7 +47,7 @@ export function openaiClientSettings(config: OpenAIConfig, env: CommandContext['
   return {
     baseUrl,
     /** Strings that are sent but must stay hidden: the key or password, and the values of the user's headers. */
-    secrets: [apiKey ?? '', ...(login?.secrets ?? []), ...customHeaders(env)],
+    secrets: [apiKey ?? '', ...(login?.secrets ?? []), ...headerValues(env)],
     settings: {
       baseURL: baseUrl.href.replace(/\/$/, ''),
       apiKey: apiKey ?? 'none',
@@ -62,22 +62,22 @@ export function openaiClientSettings(config: OpenAIConfig, env: CommandContext['
 }
 
 function readBaseUrl({ baseUrl }: OpenAIConfig, env: CommandContext['env']): URL {
-  const given = baseUrl ?? (env.OPENAI_BASE_URL?.trim() || 'https://api.openai.com/v1');
+  const address = baseUrl ?? (env.OPENAI_BASE_URL?.trim() || 'https://api.openai.com/v1');
   const variable = baseUrl === undefined ? 'OPENAI_BASE_URL' : undefined;
-  const url = parseServerUrl(given, 'model.baseUrl', variable);
+  const url = parseServerUrl(address, 'model.baseUrl', variable);
   if (!hasSecretPart(url)) return url;
-  const message = variable === undefined ? secretInUrl.message : `${variable}: ${secretInUrl.message}`;
-  throw new UserError({ field: 'model.baseUrl', ...secretInUrl, message });
+  const message = variable === undefined ? secretProblem.message : `${variable}: ${secretProblem.message}`;
+  throw new UserError({ field: 'model.baseUrl', ...secretProblem, message });
 }
 
 /** Parses a server's address. @param variable the environment variable that contains it, if any */
-export function parseServerUrl(given: string, field: string, variable: string | undefined): URL {
-  const url = URL.canParse(given) ? new URL(given) : undefined;
+export function parseServerUrl(address: string, field: string, variable: string | undefined): URL {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
   throw new UserError({
     field,
     // Don't show a login, which even an invalid address may contain.
-    ...(!given.includes('@') && { value: given }),
+    ...(!address.includes('@') && { value: address }),
     message: `${variable ?? 'this'} is not a valid address`,
     hint: `use the full URL, e.g. http://127.0.0.1:${field === 'model.host' ? '11434' : '8000/v1'}`,
   });
@@ -108,7 +108,7 @@ export function hasSecretPart({ hash, pathname, searchParams }: URL): boolean {
   );
 }
 
-export const secretInUrl = {
+export const secretProblem = {
   message: 'the URL appears to contain a key in its path (/…), query string (?…) or fragment (#…)',
   hint: 'remove the key from the URL; with the provider openai, put it into the environment variable that apiKeyEnv names',
 } as const;
@@ -127,7 +127,7 @@ function readApiKey({ apiKeyEnv }: OpenAIConfig, env: CommandContext['env']): st
 }
 
 /** Returns values of headers that the client library reads from the environment, one `name: value` per line. */
-const customHeaders = ({ OPENAI_CUSTOM_HEADERS: lines = '' }: CommandContext['env']): readonly string[] =>
-  lines.split('\n').map((line) => line.slice(line.indexOf(':') + 1).trim());
+const headerValues = ({ OPENAI_CUSTOM_HEADERS: text = '' }: CommandContext['env']): readonly string[] =>
+  text.split('\n').map((line) => line.slice(line.indexOf(':') + 1).trim());
 
 const isLoopback = ({ hostname }: URL): boolean => /^127\.|^\[::1\]$|(^|\.)localhost$/.test(hostname);

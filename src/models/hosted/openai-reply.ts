@@ -62,22 +62,22 @@ const noChoicesSchema = z.object({ choices: z.array(z.unknown()).max(0).nullish(
 /** Returns one completion per choice; the first contains the usage, latency and retries of the whole call. */
 export function completionsOf(
   response: ChatCompletion,
-  sent: SentPrompt,
+  sentPrompt: SentPrompt,
   { warnings, ...call }: Pick<Completion, 'latencyMs' | 'retries' | 'failedTries' | 'warnings'>,
 ): readonly Completion[] {
   const choices = response.choices.map(readChoice);
-  const counts = checkUsage(countsOf(response.usage), { ...sent, replies: choices });
+  const report = checkUsage(countsOf(response.usage), { ...sentPrompt, replies: choices });
   return choices.map((choice, i) => {
-    const faults = [...replyFaults(choice), ...(i === 0 ? counts.faults : [])];
+    const faults = [...replyFaults(choice), ...(i === 0 ? report.faults : [])];
     const lengthWarning =
-      contextWarning(choice, counts.usage, sent) ?? emptyReplyWarning(choice, sent.maxTokens);
-    const texts = [counts.warning, lengthWarning, ...(warnings ?? [])].filter((text) => text !== undefined);
+      contextWarning(choice, report.usage, sentPrompt) ?? emptyReplyWarning(choice, sentPrompt.maxTokens);
+    const texts = [report.warning, lengthWarning, ...(warnings ?? [])].filter((text) => text !== undefined);
     return {
       ...choice,
       ...(faults.length > 0 && { faults }),
       ...(i > 0
         ? { usage: {}, latencyMs: 0, retries: 0 }
-        : { usage: counts.usage, ...call, ...(texts.length > 0 && { warnings: texts }) }),
+        : { usage: report.usage, ...call, ...(texts.length > 0 && { warnings: texts }) }),
     };
   });
 }
@@ -85,7 +85,7 @@ export function completionsOf(
 function readChoice(choice: Choice): Pick<Completion, 'text' | 'reasoning' | 'finishReason'> {
   const { message, finish_reason } = choice;
   const parts = [message.content ?? []].flat();
-  const [thoughts, texts] = [true, false].map((which) => parts.filter((one) => isThought(one) === which));
+  const [thoughts, texts] = [true, false].map((which) => parts.filter((part) => isThought(part) === which));
   const answer = textIn(texts);
   // Reasoning fields, in this order: DeepSeek, vLLM and llama.cpp; OpenRouter (the next two); Ollama; LiteLLM.
   const { reasoning_content, reasoning, reasoning_details, thinking, thinking_blocks } = message;
@@ -96,13 +96,13 @@ function readChoice(choice: Choice): Pick<Completion, 'text' | 'reasoning' | 'fi
   return {
     text: answerTexts.length > 0 ? answerTexts.join('\n') : textIn(message.refusal) || answer,
     ...(thoughtText !== undefined && { reasoning: thoughtText }),
-    finishReason: readFinishReason(finish_reason ?? ''),
+    finishReason: toFinishReason(finish_reason ?? ''),
   };
 }
 
 /** True if a part is a thought; Mistral and Anthropic send thoughts as parts. */
-const isThought = (one: z.output<typeof partSchema>): boolean =>
-  typeof one === 'object' && /^(thinking|reasoning)/.test(String(one.type));
+const isThought = (part: z.output<typeof partSchema>): boolean =>
+  typeof part === 'object' && /^(thinking|reasoning)/.test(String(part.type));
 
 /** Extracts the text of a field, which is a string, an object with a text, or a list of these. */
 function textIn(given: unknown): string {
@@ -129,8 +129,8 @@ function argumentsText(call: unknown): string {
 }
 
 /** Maps the names that OpenAI, Gemini, Zhipu and Anthropic's models send. */
-function readFinishReason(given: string): FinishReason {
-  const name = given.toLowerCase();
+function toFinishReason(reason: string): FinishReason {
+  const name = reason.toLowerCase();
   if (name === 'stop') return name;
   if (/length|max_(output_)?tokens/.test(name)) return 'length';
   const isFiltered = /content_filter|safety|prohibited|recitation|sensitive|refusal|blocklist/.test(name);
@@ -140,8 +140,8 @@ function readFinishReason(given: string): FinishReason {
 const recordSchema = z.record(z.string(), z.unknown()).catch({});
 
 /** Reads token counts of any type; checkUsage validates them, so a wrong count doesn't make the reply invalid. */
-function countsOf(given: unknown): ReportedCounts {
-  const usage = recordSchema.parse(given);
+function countsOf(rawUsage: unknown): ReportedCounts {
+  const usage = recordSchema.parse(rawUsage);
   return {
     prompt: usage.prompt_tokens,
     // In this order: OpenAI, DeepSeek, Mistral, and Moonshot and others.

@@ -17,8 +17,8 @@ import type { OpenAIConfig } from '../settings.js';
 import {
   adaptDialect,
   type Dialect,
-  formatOf,
   newDialect,
+  nextFormat,
   type RequestFields,
   refusedKey,
   responseFormat,
@@ -35,7 +35,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
   const server = { isReached: false };
   const dialect = newDialect(baseUrl, config);
   /** The context length that the server reports, requested until it answers. */
-  let contextLength: ReturnType<typeof servedContext> | undefined;
+  let contextLength: ReturnType<typeof fetchContextLength> | undefined;
 
   /** Sends a request, and adapts the dialect to a rejection if possible. @throws AttemptError, or another if aborted */
   const request = async (body: ChatCompletionCreateParamsNonStreaming, signal: AbortSignal) => {
@@ -65,7 +65,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
     id,
     givesSeveral: true,
     async context(signal) {
-      contextLength ??= servedContext(settings, config.name, signal).catch((error) => {
+      contextLength ??= fetchContextLength(settings, config.name, signal).catch((error) => {
         contextLength = undefined;
         if (!(error instanceof AttemptError)) throw error;
         throw new ModelError(error.kind, redact(`${id}: ${error.message}`, secrets), {
@@ -81,7 +81,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
       const maxTokens = lowestLimit(config.maxTokens, options.maxTokens);
       const { value, attemptInfo } = await callWithRetries({
         id,
-        policy: config,
+        retryPolicy: config,
         wait,
         secrets,
         server,
@@ -90,7 +90,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
         attempts,
         attempt: (end) => request(requestBody({ ...config, maxTokens }, dialect, messages, options), end),
       });
-      const { format: sent, response } = value;
+      const { format: sentFormat, response } = value;
       const [requested, received] = [seeds.length, response.choices.length];
       const warnings = [
         ...(dialect.refusedKeys.has('seed')
@@ -104,8 +104,8 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
       const completions = completionsOf(trimmed, { messages, maxTokens }, { ...attemptInfo, warnings });
       return completions.map((completion) => {
         if (config.format !== 'auto' || grammar === undefined) return withoutSecrets(completion, secrets);
-        const format = formatOf(completion, sent, grammar);
-        if (format !== sent) dialect.answerFormat = format;
+        const format = nextFormat(completion, sentFormat, grammar);
+        if (format !== sentFormat) dialect.answerFormat = format;
         return withoutSecrets({ ...completion, format }, secrets);
       });
     },
@@ -176,13 +176,13 @@ const contextKeys = 'max_model_len context_length context_window max_context_len
   ' ',
 );
 
-const contextLengths = (facts: unknown): readonly number[] =>
+const contextLengths = (fields: unknown): readonly number[] =>
   contextKeys
-    .map((name) => (isObject(facts) ? facts[name] : undefined))
+    .map((name) => (isObject(fields) ? fields[name] : undefined))
     .filter((value): value is number => typeof value === 'number' && value > 0);
 
 /** Returns the smallest context length the server reports. @throws a network AttemptError, or the signal's reason */
-async function servedContext(
+async function fetchContextLength(
   settings: ClientOptions,
   name: string,
   signal: AbortSignal | undefined,

@@ -9,11 +9,11 @@ type Price = readonly [input: number, cached: number | null, output: number];
 
 /** For each host: the month in which its price list was read, and each price with its models, separated by spaces. */
 export const priceLists: Readonly<
-  Record<string, { readonly read: string; readonly models: readonly (readonly [...Price, names: string])[] }>
+  Record<string, { readonly month: string; readonly models: readonly (readonly [...Price, names: string])[] }>
 > = {
   // https://developers.openai.com/api/docs/pricing
   'api.openai.com': {
-    read: '2026-09',
+    month: '2026-09',
     models: [
       [0.75, 0.075, 4.5, 'gpt-5.4-mini'],
       [0.2, 0.02, 1.25, 'gpt-5.4-nano'],
@@ -33,7 +33,7 @@ export const priceLists: Readonly<
   },
   // https://platform.claude.com/docs/en/about-claude/pricing
   'api.anthropic.com': {
-    read: '2026-10',
+    month: '2026-10',
     models: [
       [10, 0.25, 50, 'claude-fable-5-1'],
       [10, 1, 50, 'claude-fable-5'],
@@ -47,7 +47,7 @@ export const priceLists: Readonly<
   },
   // https://ai.google.dev/gemini-api/docs/pricing
   'generativelanguage.googleapis.com': {
-    read: '2026-09',
+    month: '2026-09',
     models: [
       [1.5, 0.15, 9, 'gemini-3.5-flash'],
       [0.3, null, 2.5, 'gemini-3.5-flash-lite'],
@@ -58,7 +58,7 @@ export const priceLists: Readonly<
   },
   // https://mistral.ai/pricing/api
   'api.mistral.ai': {
-    read: '2026-09',
+    month: '2026-09',
     models: [
       [0.5, 0.05, 1.5, 'mistral-large-latest'],
       [1.5, 0.15, 7.5, 'mistral-medium-latest'],
@@ -67,7 +67,7 @@ export const priceLists: Readonly<
   },
   // https://console.groq.com/docs/models
   'api.groq.com': {
-    read: '2026-09',
+    month: '2026-09',
     models: [
       [0.15, null, 0.6, 'openai/gpt-oss-120b'],
       [0.075, null, 0.3, 'openai/gpt-oss-20b'],
@@ -87,15 +87,15 @@ export function listPrice(
 ): PriceConfig | undefined {
   const address = baseUrl ?? (env.OPENAI_BASE_URL?.trim() || 'https://api.openai.com/v1');
   const { host, protocol } = URL.canParse(address) ? new URL(address) : {};
-  const list = protocol === 'https:' ? priceLists[host!] : undefined;
+  const priceList = protocol === 'https:' ? priceLists[host!] : undefined;
   // Other service tiers have other prices.
-  if (list === undefined || extra?.service_tier !== undefined) return undefined;
+  if (priceList === undefined || extra?.service_tier !== undefined) return undefined;
   const model = name.replace(versionDate, '');
-  const entry = list.models.find(([, , , names]) => names.split(' ').includes(model));
+  const entry = priceList.models.find(([, , , names]) => names.split(' ').includes(model));
   // The version of 2024-05-13 costs more than gpt-4o.
   if (entry === undefined || name === 'gpt-4o-2024-05-13') return undefined;
   const [input, cachedInput, output] = entry;
-  return { input, ...(cachedInput !== null && { cachedInput }), output, listed: list.read };
+  return { input, ...(cachedInput !== null && { cachedInput }), output, listed: priceList.month };
 }
 
 /** Adds the list price to the config of a new run, so that its cost doesn't change with later versions. */

@@ -35,7 +35,7 @@ export class AttemptError extends Error {
 export interface RetriedCall<T> {
   /** Sends one request; ends if `signal` aborts. @throws AttemptError */
   readonly attempt: (signal: AbortSignal) => Promise<T>;
-  readonly policy: {
+  readonly retryPolicy: {
     /** Deadline of a call, including retries and the waits between them. */
     readonly timeoutSeconds: number;
     readonly maxRetries: number;
@@ -67,13 +67,13 @@ const nextStart = new Map<string, number>();
 
 /** Waits until a request may start: `requestsPerMinute` spaces them evenly. */
 async function waitForTurn<T>(
-  { attempts, id, policy, wait }: RetriedCall<T>,
+  { attempts, id, retryPolicy, wait }: RetriedCall<T>,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  if (policy.requestsPerMinute === undefined) return;
+  if (retryPolicy.requestsPerMinute === undefined) return;
   const now = performance.now();
   const start = Math.max(now, nextStart.get(id) ?? now);
-  nextStart.set(id, start + 60_000 / policy.requestsPerMinute);
+  nextStart.set(id, start + 60_000 / retryPolicy.requestsPerMinute);
   if (start - now >= 1000) attempts?.onWait?.(start - now);
   if (start > now) await wait(start - now, signal);
 }
@@ -83,8 +83,8 @@ async function waitForTurn<T>(
  * `attemptInfo` contains the fields of a completion that describe the attempts. @throws ModelError
  */
 export async function callWithRetries<T>(call: RetriedCall<T>) {
-  const { attempts = {}, id, policy, secrets, seed, server, signal } = call;
-  const timeoutMs = 1000 * policy.timeoutSeconds;
+  const { attempts = {}, id, retryPolicy, secrets, seed, server, signal } = call;
+  const timeoutMs = 1000 * retryPolicy.timeoutSeconds;
   let startMs = performance.now();
   let endSignal = signal;
   const failures: AttemptError[] = [];
@@ -99,17 +99,17 @@ export async function callWithRetries<T>(call: RetriedCall<T>) {
     });
 
   /** Returns why there is no further attempt, as an addition to the message; undefined if there is one. */
-  const noRetryReason = (kind: ModelErrorKind, counted: number, waitMs: number): string | undefined => {
+  const noRetryReason = (kind: ModelErrorKind, retryCount: number, waitMs: number): string | undefined => {
     if (!isTemporary(kind)) return '';
     const spentMs = performance.now() - startMs;
     // Probably the server isn't running or the address is wrong, so fail early.
     const isUnreachable = kind === 'network' && server?.isReached === false;
-    const maxTries = isUnreachable ? (spentMs > maxFirstTryMs ? 0 : 1) : policy.maxRetries;
-    if (counted >= Math.min(maxTries, policy.maxRetries))
-      return counted === 0 ? '' : ` (after ${counted} ${counted === 1 ? 'retry' : 'retries'})`;
+    const maxTries = isUnreachable ? (spentMs > maxFirstTryMs ? 0 : 1) : retryPolicy.maxRetries;
+    if (retryCount >= Math.min(maxTries, retryPolicy.maxRetries))
+      return retryCount === 0 ? '' : ` (after ${retryCount} ${retryCount === 1 ? 'retry' : 'retries'})`;
     if (attempts.mayTryAgain?.(kind) === false) return ' (the limits of the run allow no further attempt)';
     if (spentMs + waitMs < timeoutMs) return undefined;
-    return ` (the next attempt would start after the deadline of ${policy.timeoutSeconds} s)`;
+    return ` (the next attempt would start after the deadline of ${retryPolicy.timeoutSeconds} s)`;
   };
 
   /** Waits before a retry. @throws ModelError if there is no retry */
@@ -118,10 +118,10 @@ export async function callWithRetries<T>(call: RetriedCall<T>) {
     attempts.onFault?.(kind, redact(message, secrets));
     const retryCount = failures.filter(({ isAvoided }) => !isAvoided).length;
     // The waits double, from a higher start for rate limits. Up to a quarter is subtracted at random.
-    const [first, longest] = kind === 'rate-limit' ? [4000, 32_000] : [500, 8000];
+    const [firstMs, longestMs] = kind === 'rate-limit' ? [4000, 32_000] : [500, 8000];
     const jitter = createGenerator(seed, [retryCount]).uniform(0.75, 1);
-    const waitMs = retryAfter ?? Math.min(first * 2 ** retryCount, longest) * jitter;
-    const maxSeconds = policy.maxRetryAfterSeconds;
+    const waitMs = retryAfter ?? Math.min(firstMs * 2 ** retryCount, longestMs) * jitter;
+    const maxSeconds = retryPolicy.maxRetryAfterSeconds;
     if (isTemporary(kind) && retryAfter !== undefined && waitMs > maxSeconds * 1000)
       throw modelError(
         'quota',
@@ -157,9 +157,9 @@ export async function callWithRetries<T>(call: RetriedCall<T>) {
   } catch (error) {
     if (error instanceof ModelError || !endSignal?.aborted) throw error;
     if (signal?.aborted) throw modelError('aborted', 'the call was aborted');
-    const limit = `no reply within ${policy.timeoutSeconds} s (model.timeoutSeconds)`;
+    const reason = `no reply within ${retryPolicy.timeoutSeconds} s (model.timeoutSeconds)`;
     const last = failures.at(-1);
-    throw modelError('timeout', last === undefined ? limit : `${limit}; before that: ${last.message}`);
+    throw modelError('timeout', last === undefined ? reason : `${reason}; before that: ${last.message}`);
   }
 }
 

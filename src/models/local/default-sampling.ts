@@ -15,10 +15,10 @@ type SampledModel = Pick<
  */
 export function defaultSampling(model: SampledModel): Sampling {
   const path = modelDirectory(model.path);
-  const published = readGenerationDefaults(path);
-  if (model.format !== 'text') return samplingOf(published, [model, plainSampling]);
+  const defaults = readGenerationDefaults(path);
+  if (model.format !== 'text') return samplingOf(defaults, [model, plainSampling]);
   // A GGUF file lacks the publisher's settings.
-  return samplingOf(published, isGguf(path) ? [model, { temperature: 0.7 }] : [model]);
+  return samplingOf(defaults, isGguf(path) ? [model, { temperature: 0.7 }] : [model]);
 }
 
 /**

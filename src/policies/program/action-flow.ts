@@ -44,13 +44,13 @@ export function actionNumbers(script: Script, act: FunctionNode, space: Space): 
  */
 function traceNumbers(script: Script, act: FunctionNode, withArithmetic: boolean): ReadonlySet<AnyNode> {
   const nodes = [...nodesIn(script)];
-  const names = new Set<string>();
-  const followed = new Set<AnyNode>();
+  const seenNames = new Set<string>();
+  const visited = new Set<AnyNode>();
   const stack: (AnyNode | null | undefined)[] = [...returnedNodes(act)];
   const numbers = new Set<AnyNode>();
   for (let node = stack.pop(); node !== undefined || stack.length > 0; node = stack.pop()) {
-    if (!node || followed.has(node)) continue;
-    followed.add(node);
+    if (!node || visited.has(node)) continue;
+    visited.add(node);
     if (numberOf(node) !== undefined) numbers.add(node);
     else for (const source of sourcesOf(node)) stack.push(source);
   }
@@ -60,7 +60,7 @@ function traceNumbers(script: Script, act: FunctionNode, withArithmetic: boolean
   function sourcesOf(node: AnyNode): Nodes {
     switch (node.type) {
       case 'Identifier':
-        return isNew(node.name) ? nodes.flatMap((other) => assignedValues(node.name, other)) : [];
+        return addName(node.name) ? nodes.flatMap((other) => assignedValues(node.name, other)) : [];
       case 'MemberExpression':
         if (node.computed || node.property.type !== 'Identifier') return [node.object];
         return propertySources(node.property.name);
@@ -75,27 +75,27 @@ function traceNumbers(script: Script, act: FunctionNode, withArithmetic: boolean
     }
   }
 
-  function isNew(name: string): boolean {
-    const sizeBefore = names.size;
-    return names.add(name).size > sizeBefore;
+  function addName(name: string): boolean {
+    const sizeBefore = seenNames.size;
+    return seenNames.add(name).size > sizeBefore;
   }
 
-  function callSources({ callee, arguments: given }: Extract<AnyNode, { type: 'CallExpression' }>): Nodes {
+  function callSources({ callee, arguments: args }: Extract<AnyNode, { type: 'CallExpression' }>): Nodes {
     const name = callName(callee) ?? '';
-    const passed = passingCalls.has(name) ? given : [];
-    if (callee.type !== 'MemberExpression') return [callee, ...passed];
+    const passedArgs = passingCalls.has(name) ? args : [];
+    if (callee.type !== 'MemberExpression') return [callee, ...passedArgs];
     return [
-      ...passed,
-      ...given.filter(isFunction),
+      ...passedArgs,
+      ...args.filter(isFunction),
       ...(elementMethods.has(name) ? [callee.object] : []),
-      ...(name === 'reduce' ? given.slice(1) : []),
+      ...(name === 'reduce' ? args.slice(1) : []),
       ...propertySources(name),
     ];
   }
 
   /** Returns all values assigned to a property with this name, of any object; none if it was followed before. */
   function propertySources(name: string): Nodes {
-    if (!isNew(`.${name}`)) return [];
+    if (!addName(`.${name}`)) return [];
     const isNamed = (key: AnyNode) => key.type === 'Identifier' && key.name === name;
     return nodes.map((node) => {
       if (node.type === 'Property') return isNamed(node.key) ? node.value : null;
@@ -123,12 +123,12 @@ function traceNumbers(script: Script, act: FunctionNode, withArithmetic: boolean
       case 'ArrowFunctionExpression': {
         const functionName = nameOf(node);
         const calls = functionName === undefined ? [] : nodes.filter((other) => isCall(other, functionName));
-        const passed = node.params.flatMap((parameter, i) =>
+        const passedArgs = node.params.flatMap((parameter, i) =>
           isNamed(parameter)
             ? calls.map((call) => (call.type === 'CallExpression' ? call.arguments[i] : null))
             : [],
         );
-        return functionName === name ? [node, ...passed] : passed;
+        return functionName === name ? [node, ...passedArgs] : passedArgs;
       }
       default:
         return [];

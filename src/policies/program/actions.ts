@@ -5,23 +5,23 @@ import { actionKinds } from './prelude.js';
 
 /**
  * Reads the action from the buffer that the host shares with the interpreter.
- * @param returned reads the returned text: the JSON of a text action, or a description of an invalid value
+ * @param readText reads the returned text: the JSON of a text action, or a description of an invalid value
  * @returns the action, or the reason why it isn't valid
  */
 export function programAction(
   space: Space,
   floats: Float64Array,
-  returned: () => string,
+  readText: () => string,
 ): { readonly action: Action } | { readonly reason: string } {
-  const action = readAction(space, floats, returned);
+  const action = readAction(space, floats, readText);
   if (action !== undefined && isValidAction(action, space)) return { action };
-  const shown = action === undefined ? returned() : typeof action === 'string' ? quote(action) : text(action);
+  const shown = action === undefined ? readText() : typeof action === 'string' ? quote(action) : text(action);
   // A program may return the only number of a vector by itself.
   const expected = space.kind === 'box' && space.low.length === 1 ? 'a finite number' : actionText(space);
   return { reason: `returned ${shown}, but an action is ${expected}` };
 }
 
-function readAction(space: Space, floats: Float64Array, returned: () => string): Action | undefined {
+function readAction(space: Space, floats: Float64Array, readText: () => string): Action | undefined {
   switch (floats[floats.length - 1]) {
     case actionKinds.number: {
       const number = floats[0]!;
@@ -31,7 +31,7 @@ function readAction(space: Space, floats: Float64Array, returned: () => string):
     case actionKinds.vector:
       return Array.from(floats.subarray(0, space.kind === 'box' ? space.low.length : tupleLength(space)));
     case actionKinds.text:
-      return JSON.parse(returned()) as string;
+      return JSON.parse(readText()) as string;
     default:
       return undefined;
   }

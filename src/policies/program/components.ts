@@ -15,11 +15,11 @@ export function requireComponents(source: string, environment: EnvironmentSpec):
   const names = observationNames(environment).filter((name) => name !== undefined);
   const act = topLevelDeclaration(syntaxTree(source), 'act')?.value;
   if (names.length === 0 || !isFunction(act)) return;
-  const [given] = act.params;
-  const named = [...(given?.type === 'ObjectPattern' ? keysOf(given) : [])];
-  const nodes = given?.type === 'Identifier' ? [...nodesIn(act.body)] : [];
+  const [parameter] = act.params;
+  const nameNodes = [...(parameter?.type === 'ObjectPattern' ? keysOf(parameter) : [])];
+  const nodes = parameter?.type === 'Identifier' ? [...nodesIn(act.body)] : [];
   const isObservation = (node: AnyNode | null | undefined) =>
-    node?.type === 'Identifier' && given?.type === 'Identifier' && node.name === given.name;
+    node?.type === 'Identifier' && parameter?.type === 'Identifier' && node.name === parameter.name;
   for (const node of nodes) {
     if (isFunction(node) && node.params.some(isObservation)) return;
     if (node.type === 'VariableDeclarator' && isObservation(node.id)) return;
@@ -28,11 +28,11 @@ export function requireComponents(source: string, environment: EnvironmentSpec):
       if (isObservation(target)) return;
     }
     if (node.type === 'MemberExpression' && !node.computed && isObservation(node.object))
-      named.push(node.property);
+      nameNodes.push(node.property);
     if (node.type === 'VariableDeclarator' && node.id.type === 'ObjectPattern' && isObservation(node.init))
-      append(named, keysOf(node.id));
+      append(nameNodes, keysOf(node.id));
   }
-  for (const node of named) {
+  for (const node of nameNodes) {
     if (node.type !== 'Identifier' || names.includes(node.name) || node.name in Array.prototype) continue;
     throw new ProgramFault({
       reason: `the observation has no component ${node.name}; its names are ${names.join(', ')}`,

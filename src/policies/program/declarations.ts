@@ -12,19 +12,19 @@ export function withDeclarations(source: string, components: readonly string[]):
   const script = syntaxTree(source);
   const act = topLevelDeclaration(script, 'act')?.value;
   if (!isFunction(act) || act.body.type !== 'BlockStatement') return source;
-  const inside = new Set(referencesIn(act.body));
-  const outside = [...referencesIn(script)].filter((use) => !inside.has(use)).flatMap(({ name }) => name);
-  const known = new Set([...declaredNames(script), ...outside]);
-  const names = new Set([...inside].flatMap(({ name }) => (known.has(name) ? [] : [name])));
+  const bodyUses = new Set(referencesIn(act.body));
+  const outerNames = [...referencesIn(script)].filter((id) => !bodyUses.has(id)).flatMap(({ name }) => name);
+  const knownNames = new Set([...declaredNames(script), ...outerNames]);
+  const names = new Set([...bodyUses].flatMap(({ name }) => (knownNames.has(name) ? [] : [name])));
   const [observation] = act.params;
   const isNamed = observation?.type === 'Identifier';
   const usedNames = isNamed ? components.filter((name) => names.has(name)) : [];
-  const stateNames = [...assignedNames(act.body)].filter(
+  const undeclaredNames = [...assignedNames(act.body)].filter(
     (name) => names.has(name) && !usedNames.includes(name) && !(name in globalThis),
   );
   const lines = [
     ...(isNamed && usedNames.length > 0 ? [`let { ${usedNames.join(', ')} } = ${observation.name};`] : []),
-    ...(stateNames.length > 0 ? [`let ${stateNames.join(', ')};`] : []),
+    ...(undeclaredNames.length > 0 ? [`let ${undeclaredNames.join(', ')};`] : []),
   ];
   const brace = act.body.start + 1;
   return lines.length === 0 ? source : `${source.slice(0, brace)} ${lines.join(' ')}${source.slice(brace)}`;

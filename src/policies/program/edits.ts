@@ -12,7 +12,7 @@ interface EditBlock {
 
 interface LocatedEdit extends EditBlock {
   /** 0-based line of the parent. */
-  readonly at: number;
+  readonly line: number;
 }
 
 const openingMark = /^<{5,9} ?SEARCH$/;
@@ -36,25 +36,25 @@ const closingMark = /^>{5,9} ?REPLACE$/;
  */
 export function applyEdits(parent: string, reply: string, isCut = false): string {
   const lines = parent.split(/\r?\n/).map((line) => line.trimEnd());
-  const placed = blocksIn(reply, isCut)
+  const locatedEdits = blocksIn(reply, isCut)
     .map((block) => locateBlock(block, lines))
-    .sort((a, b) => a.at - b.at);
+    .sort((a, b) => a.line - b.line);
   const result: string[] = [];
   let position = 0;
-  for (const [i, { at, number, search, replace }] of placed.entries()) {
-    if (at < position) throw editFault(number, `it overlaps block ${placed[i - 1]!.number}`, at);
-    append(result, [...lines.slice(position, at), ...replace]);
-    position = at + search.length;
+  for (const [i, { line, number, search, replace }] of locatedEdits.entries()) {
+    if (line < position) throw editFault(number, `it overlaps block ${locatedEdits[i - 1]!.number}`, line);
+    append(result, [...lines.slice(position, line), ...replace]);
+    position = line + search.length;
   }
-  const edited = [...result, ...lines.slice(position)].join('\n');
-  if (edited === lines.join('\n')) throw new ProgramFault({ reason: 'the blocks change nothing' });
-  return edited;
+  const newSource = [...result, ...lines.slice(position)].join('\n');
+  if (newSource === lines.join('\n')) throw new ProgramFault({ reason: 'the blocks change nothing' });
+  return newSource;
 }
 
 /** @param at 0-based line of the parent */
-const editFault = (block: number, why: string, at?: number) =>
+const editFault = (block: number, reason: string, at?: number) =>
   new ProgramFault({
-    reason: `block ${block} doesn't apply: ${why}`,
+    reason: `block ${block} doesn't apply: ${reason}`,
     ...(at !== undefined && { line: at + 1 }),
   });
 
@@ -91,17 +91,17 @@ function withoutBlankEnds(lines: readonly string[]): readonly string[] {
 function locateBlock(block: EditBlock, lines: readonly string[]): LocatedEdit {
   const { number, search } = block;
   if (search.length === 0) throw editFault(number, 'its search part is empty');
-  const exact = findLines(search, lines);
-  if (exact.length === 1) return { ...block, at: exact[0]! };
+  const exactLines = findLines(search, lines);
+  if (exactLines.length === 1) return { ...block, line: exactLines[0]! };
   // Ignore common indentation only if there is no exact match.
-  const loose = exact.length > 0 ? exact : findLines(unindent(search), lines, unindent);
-  if (loose.length === 1) return { ...reindent(block, lines[loose[0]!]!), at: loose[0]! };
-  if (loose.length > 1) {
-    const numbers = loose.map((at) => at + 1).join(', ');
+  const looseLines = exactLines.length > 0 ? exactLines : findLines(unindent(search), lines, unindent);
+  if (looseLines.length === 1) return { ...reindent(block, lines[looseLines[0]!]!), line: looseLines[0]! };
+  if (looseLines.length > 1) {
+    const numbers = looseLines.map((at) => at + 1).join(', ');
     throw editFault(
       number,
-      `its search part occurs ${loose.length} times, at lines ${numbers}; add more lines`,
-      loose[0],
+      `its search part occurs ${looseLines.length} times, at lines ${numbers}; add more lines`,
+      looseLines[0],
     );
   }
   throw editFault(number, `the program has no lines ${quoteLines(search)}`);
@@ -111,10 +111,10 @@ function locateBlock(block: EditBlock, lines: readonly string[]): LocatedEdit {
 function findLines(
   search: readonly string[],
   lines: readonly string[],
-  view: (lines: readonly string[]) => readonly string[] = (same) => same,
+  normalize: (lines: readonly string[]) => readonly string[] = (same) => same,
 ): readonly number[] {
   return lines.flatMap((_, at) => {
-    const found = view(lines.slice(at, at + search.length));
+    const found = normalize(lines.slice(at, at + search.length));
     return found.length === search.length && found.every((line, i) => line === search[i]) ? [at] : [];
   });
 }
@@ -129,10 +129,10 @@ function unindent(lines: readonly string[]): readonly string[] {
   return lines.map((line) => line.slice(line === '' ? 0 : common.length));
 }
 
-/** Adapts the indentation of a block's new lines to the parent. @param first the first line found in the parent */
-function reindent(block: EditBlock, first: string): EditBlock {
+/** Adapts the indentation of a block's new lines to the parent. @param foundLine the first line found in the parent */
+function reindent(block: EditBlock, foundLine: string): EditBlock {
   const searchIndent = indentOf(block.search[0]!);
-  const foundIndent = indentOf(first);
+  const foundIndent = indentOf(foundLine);
   const replace = block.replace.map((line) => {
     if (line === '') return line;
     if (line.startsWith(searchIndent)) return foundIndent + line.slice(searchIndent.length);
@@ -145,8 +145,8 @@ function reindent(block: EditBlock, first: string): EditBlock {
 
 /** Joins up to three lines into one, without their common indentation. */
 const quoteLines = (lines: readonly string[]) => {
-  const shown = unindent(lines)
+  const quotedLines = unindent(lines)
     .slice(0, 3)
     .map((line) => `"${line}"`);
-  return shown.join(', ') + (lines.length > 3 ? ', …' : '');
+  return quotedLines.join(', ') + (lines.length > 3 ? ', …' : '');
 };

@@ -8,7 +8,7 @@ import type { DiscreteSpace, EnvironmentSpec } from '../../environments/environm
 import {
   binaryOps,
   comparisonOps,
-  digitOps,
+  divisionOps,
   integerTests,
   programText,
   type Spaces,
@@ -63,7 +63,7 @@ function growNumber(depth: number, growth: GrowthContext): Tree {
   const { random } = growth;
   if (depth > 2 && random.random() < 0.1) return growConditional('number', depth, growth);
   const op = random.choice([...binaryOps, ...unaryOps]);
-  const count = unaryOps.some((one) => one === op) ? 1 : 2;
+  const count = unaryOps.some((unaryOp) => unaryOp === op) ? 1 : 2;
   return {
     type: 'number',
     op,
@@ -120,7 +120,7 @@ function observationTerm({ input, random }: GrowthContext): Tree {
   }
   const divisors = divisorsOf(input.n);
   if (divisors.length === 0 || random.random() < 1 / 3) return term;
-  return { ...term, op: random.choice(digitOps), value: random.choice(divisors) };
+  return { ...term, op: random.choice(divisionOps), value: random.choice(divisors) };
 }
 
 /**

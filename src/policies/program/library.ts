@@ -10,7 +10,7 @@ export interface ProgramLibrary {
   /** Adds a program and returns its parameters. @throws ProgramFault if it can't be used */
   add(source: string): readonly number[];
   /** Adds missing declarations to a program; see `withDeclarations`. @throws ProgramFault if it can't be parsed */
-  declared(source: string): string;
+  addDeclarations(source: string): string;
   /** Parses a program without adding it. @throws ProgramFault if it can't be used */
   parse(source: string): Program;
   /** The program with these parameters. @throws UserError if it is unknown */
@@ -19,19 +19,19 @@ export interface ProgramLibrary {
 
 /** @param components names of the observation's components */
 export function createProgramLibrary(actionSpace: Space, components: readonly string[] = []): ProgramLibrary {
-  const known = new Map<string, Program>();
+  const programs = new Map<string, Program>();
   const parse = (source: string) => parseProgram(source, actionSpace);
   return {
     parse,
-    declared: (source) => withDeclarations(source, components),
+    addDeclarations: (source) => withDeclarations(source, components),
     add(source) {
       const program = parse(source);
       const parameters = programParameters(program);
-      known.set(parameters.join(), program);
+      programs.set(parameters.join(), program);
       return parameters;
     },
     program(parameters) {
-      const program = known.get(parameters.join());
+      const program = programs.get(parameters.join());
       if (program !== undefined) return program;
       throw new UserError({
         message: `the source of program ${(parameters[0] ?? 0).toString(16)} is missing`,

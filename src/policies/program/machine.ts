@@ -50,9 +50,9 @@ export interface Machine {
   readonly context: QuickJSContext;
   readonly memory: WebAssembly.Memory;
   /** Work of the last call that didn't trap: the same on every machine. */
-  readonly spent: number;
-  /** Calls into QuickJS within the limits. @param left remaining work, if it is less than the limit */
-  run(call: () => ReturnType<QuickJSContext['callFunction']>, left?: number): MachineOutcome;
+  readonly spentWork: number;
+  /** Calls into QuickJS within the limits. @param workLeft remaining work, if it is less than the limit */
+  run(call: () => ReturnType<QuickJSContext['callFunction']>, workLeft?: number): MachineOutcome;
   /** Evaluates code in strict mode, or only compiles it, within the limits. */
   evaluate(code: string, compileOnly: boolean): MachineOutcome;
   /** Copies the state. Like `restore` and `reset`, call it only while no code runs. */
@@ -87,23 +87,23 @@ export async function openMachine(): Promise<Machine> {
           // Forwarding lets another instance take over the memory.
           replaceInstance = () => ({ exports } = new WebAssembly.Instance(module, imports));
           replaceInstance();
-          const forwarded = Object.fromEntries(
+          const forwardedExports = Object.fromEntries(
             Object.keys(exports).map((name) => [
               name,
-              (...given: readonly unknown[]) =>
-                (exports[name] as (...g: readonly unknown[]) => unknown)(...given),
+              (...args: readonly unknown[]) =>
+                (exports[name] as (...g: readonly unknown[]) => unknown)(...args),
             ]),
           );
-          receive({ exports: forwarded });
-          return forwarded;
+          receive({ exports: forwardedExports });
+          return forwardedExports;
         },
       },
     }),
   );
-  const stack = widestGap(bytes);
+  const stack = findStack(bytes);
   const runtime = quickjs.newRuntime();
-  const fuel = () => exports[fuelName] as WebAssembly.Global<'i32'>;
-  let [interrupts, spent] = [0, 0];
+  const fuelGlobal = () => exports[fuelName] as WebAssembly.Global<'i32'>;
+  let [interrupts, spentWork] = [0, 0];
   runtime.setMaxStackSize(stackBytes.calls);
   runtime.setMemoryLimit((pageCount * pageBytes) / 2);
   runtime.setInterruptHandler(() => ++interrupts > maxInterrupts);
@@ -112,28 +112,28 @@ export async function openMachine(): Promise<Machine> {
     bytes.set(low!);
     bytes.set(high!, stack.end);
   };
-  const run: Machine['run'] = (call, left = maxWork) => {
+  const run: Machine['run'] = (call, workLeft = maxWork) => {
     interrupts = 0;
-    const startFuel = Math.min(left, maxWork);
-    fuel().value = startFuel;
+    const startFuel = Math.min(workLeft, maxWork);
+    fuelGlobal().value = startFuel;
     try {
       const result = call();
-      spent = startFuel - fuel().value;
+      spentWork = startFuel - fuelGlobal().value;
       if (result.error !== undefined) return { error: result.error };
       return interrupts > maxInterrupts ? { limit: 'work' } : { value: result.value };
     } catch (error) {
-      if (fuel().value < 0) return { limit: 'work' };
+      if (fuelGlobal().value < 0) return { limit: 'work' };
       // A RangeError means that V8's stack ran out; any other error means that WebAssembly trapped.
       return { limit: error instanceof RangeError ? 'stack' : 'memory' };
     } finally {
-      fuel().value = maxFuel;
+      fuelGlobal().value = maxFuel;
     }
   };
   return {
     context,
     memory,
-    get spent() {
-      return spent;
+    get spentWork() {
+      return spentWork;
     },
     run,
     evaluate(code, compileOnly) {
@@ -170,10 +170,10 @@ function usedBytes(bytes: Uint8Array): number {
 }
 
 /** Finds the stack, between the static data and the heap: the longest run of empty pages. */
-function widestGap(bytes: Uint8Array): { readonly start: number; readonly end: number } {
-  const used = usedBytes(bytes);
+function findStack(bytes: Uint8Array): { readonly start: number; readonly end: number } {
+  const usedEnd = usedBytes(bytes);
   let [best, start] = [{ start: 0, end: 0 }, 0];
-  for (let end = pageBytes; end <= used; end += pageBytes) {
+  for (let end = pageBytes; end <= usedEnd; end += pageBytes) {
     if (!zeros.equals(bytes.subarray(end - pageBytes, end))) start = end;
     else if (end - start > best.end - best.start) best = { start, end };
   }

@@ -26,85 +26,85 @@ const counterGlobal = [127, 1, 65, 255, 255, 255, 255, 7, 11];
  */
 export function addMeter(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
   const output = new Uint8Array(2 * wasm.length);
-  let [at, copied, length, fuel] = [8, 0, 0, 0];
+  let [position, copiedEnd, length, fuelIndex] = [8, 0, 0, 0];
   const write = (bytes: ArrayLike<number>) => {
     output.set(bytes, length);
     length += bytes.length;
   };
-  const copy = (to = at) => {
-    write(wasm.subarray(copied, to));
-    copied = to;
+  const copy = (to = position) => {
+    write(wasm.subarray(copiedEnd, to));
+    copiedEnd = to;
   };
-  const read = (): number => {
+  const readNumber = (): number => {
     let [value, shift, byte] = [0, 0, 128];
     for (; byte > 127; shift += 7) {
-      byte = wasm[at++]!;
+      byte = wasm[position++]!;
       value |= (byte & 127) << shift;
     }
     return value;
   };
   /** Reads a number and writes another in its place. */
-  const rewriteNumber = (other: (value: number) => number): number => {
+  const rewriteNumber = (change: (value: number) => number): number => {
     copy();
-    const value = read();
-    copied = at;
-    write(encodeLeb128(other(value)));
+    const value = readNumber();
+    copiedEnd = position;
+    write(encodeLeb128(change(value)));
     return value;
   };
   /** Reads a part that begins with its length, and writes it with its new length. */
   const rewriteSized = (change: (end: number) => void) => {
-    const end = rewriteNumber((size) => size) + at;
+    const end = rewriteNumber((size) => size) + position;
     const start = length;
     change(end);
-    at = end;
+    position = end;
     copy();
     output.set(encodeLeb128(length - start), start - 5);
   };
   const sections: Readonly<Record<number, (end: number) => void>> = {
     6: (end) => {
-      fuel = rewriteNumber((globals) => globals + 2);
+      fuelIndex = rewriteNumber((globals) => globals + 2);
       copy(end);
       write([...counterGlobal, ...counterGlobal]);
     },
     7: (end) => {
       rewriteNumber((exported) => exported + 1);
       copy(end);
-      write([fuelName.length, ...Buffer.from(fuelName), 3, ...encodeLeb128(fuel)]);
+      write([fuelName.length, ...Buffer.from(fuelName), 3, ...encodeLeb128(fuelIndex)]);
     },
     10: () => {
-      const [own, size] = [encodeLeb128(fuel), encodeLeb128(fuel + 1)];
+      const [work, size] = [encodeLeb128(fuelIndex), encodeLeb128(fuelIndex + 1)];
       /** Subtracts an i32, and traps if the result is below 0. */
-      const charge = [107, 36, ...own, 35, ...own, 65, 0, 72, 4, 64, 0, 11];
-      const loopCharge = [35, ...own, 65, 1, ...charge];
-      const bytesCharge = [36, ...size, 35, ...own, 35, ...size, 65, 6, 118, ...charge, 35, ...size];
-      for (let count = read(); count > 0; count--)
+      const charge = [107, 36, ...work, 35, ...work, 65, 0, 72, 4, 64, 0, 11];
+      const loopCharge = [35, ...work, 65, 1, ...charge];
+      const bytesCharge = [36, ...size, 35, ...work, 35, ...size, 65, 6, 118, ...charge, 35, ...size];
+      for (let count = readNumber(); count > 0; count--)
         rewriteSized((end) => meterCode(end, loopCharge, bytesCharge));
     },
   };
-  while (at < wasm.length) rewriteSized(sections[wasm[at++]!] ?? (() => undefined));
+  while (position < wasm.length) rewriteSized(sections[wasm[position++]!] ?? (() => undefined));
   return output.slice(0, length);
 
   function meterCode(end: number, loopCharge: readonly number[], bytesCharge: readonly number[]): void {
-    for (let locals = read(); locals > 0; locals--) {
-      read();
-      at++;
+    for (let locals = readNumber(); locals > 0; locals--) {
+      readNumber();
+      position++;
     }
-    while (at < end) {
-      const start = at;
-      const code = wasm[at++]!;
-      const next = immediates[code]!;
-      if (next === 'b') for (let count = read(); count >= 0; count--) read();
-      else if (next === '4' || next === '8') at += Number(next);
-      else if (next !== 'p') for (let i = Number(next); i > 0; i--) read();
-      const kind = next === 'p' ? read() : 0;
+    while (position < end) {
+      const start = position;
+      const opcode = wasm[position++]!;
+      const operands = immediates[opcode]!;
+      if (operands === 'b') for (let count = readNumber(); count >= 0; count--) readNumber();
+      else if (operands === '4' || operands === '8') position += Number(operands);
+      else if (operands !== 'p') for (let i = Number(operands); i > 0; i--) readNumber();
+      const kind = operands === 'p' ? readNumber() : 0;
       if (kind === 10 || kind === 11) {
         copy(start);
         write(bytesCharge);
-        at += 12 - kind;
+        position += 12 - kind;
       }
-      if (next === '?' || (kind > 7 && kind < 10) || kind > 11)
-        throw new Error(`unknown instruction ${code}`);
-      if (code !== 3) continue;
+      if (operands === '?' || (kind > 7 && kind < 10) || kind > 11)
+        throw new Error(`unknown instruction ${opcode}`);
+      if (opcode !== 3) continue;
       copy();
       write(loopCharge);
     }

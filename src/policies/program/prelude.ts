@@ -29,7 +29,7 @@ const isVector = ({ kind }: Space) => kind === 'box' || kind === 'tuple';
 const maxUnrolledLength = 64;
 
 /** Returns a JavaScript expression that reads a new observation from the buffer. */
-function observationCode(space: Space, names: Names): string {
+function observationCode(space: Space, names: ComponentNames): string {
   if (space.kind === 'text') return 'whole()';
   if (!isVector(space)) return 'floats[0]';
   const indexes = Array.from({ length: width(space) }, (_, i) => i);
@@ -38,15 +38,15 @@ function observationCode(space: Space, names: Names): string {
   return names.some((name) => name !== undefined) ? `named(${array})` : array;
 }
 
-type Names = readonly (string | undefined)[];
+type ComponentNames = readonly (string | undefined)[];
 
 /**
  * Writes an expression that returns functions for the host. Programs can reach neither these nor the buffer.
  * @param names names of the components of an observation
  */
-export function preludeSource(environment: EnvironmentSpec, names: Names): string {
+export function preludeSource(environment: EnvironmentSpec, names: ComponentNames): string {
   const { actionSpace, observationSpace } = environment;
-  const [length, given] = [bufferLength(environment), width(observationSpace)];
+  const [length, observationWidth] = [bufferLength(environment), width(observationSpace)];
   const assignments = names.map((name, i) => (name === undefined ? '' : `array.${name} = array[${i}];`));
   return `(() => {
 'use strict';
@@ -56,7 +56,7 @@ let program, act, memory, constants, text = '';
 const whole = () => { const all = text; text = ''; return all; };
 const vector = () => {
   const array = [];
-  for (let i = 0; i < ${given}; i++) array[i] = floats[i];
+  for (let i = 0; i < ${observationWidth}; i++) array[i] = floats[i];
   return array;
 };
 const named = (array) => { ${assignments.join(' ')} return array; };

@@ -37,7 +37,7 @@ interface Episode {
   /** The state, saved while another episode or a compilation uses the machine. */
   savedImage?: MemoryImage;
   /** Remaining work. */
-  left: number;
+  fuel: number;
   fault?: ProgramFault;
 }
 
@@ -62,8 +62,8 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   let current: Episode | undefined;
 
   function call(code: QuickJSHandle, ...args: readonly QuickJSHandle[]): MachineOutcome {
-    const outcome = machine.run(() => context.callFunction(code, context.undefined, ...args), current?.left);
-    if (current !== undefined) current.left -= machine.spent;
+    const outcome = machine.run(() => context.callFunction(code, context.undefined, ...args), current?.fuel);
+    if (current !== undefined) current.fuel -= machine.spentWork;
     return outcome;
   }
 
@@ -80,7 +80,7 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   ): ProgramFault {
     current = undefined;
     const { isLimit = true, ...failure } =
-      'limit' in outcome ? { reason: limits[outcome.limit] } : readError(outcome.error, lineCount);
+      'limit' in outcome ? { reason: limitTexts[outcome.limit] } : readError(outcome.error, lineCount);
     if (isLimit) machine.reset(emptyImage, true);
     return new ProgramFault({ ...failure, ...(observation !== undefined && { observation }) });
   }
@@ -89,12 +89,12 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
     const outcome = call(describe, error);
     const json = 'value' in outcome ? context.getString(outcome.value) : '';
     // Even the description didn't fit into the memory.
-    if (!json.startsWith('[')) return { reason: limits.memory };
+    if (!json.startsWith('[')) return { reason: limitTexts.memory };
     const [name, message, stack] = JSON.parse(json) as [string, string, string];
-    const found = Number(/\bprogram:(\d+)/.exec(stack)?.[1]);
-    const line = found >= 1 && found <= lines ? { line: found } : {};
-    const limit = /^(Internal|Syntax)Error$/.test(name) ? messages[message] : undefined;
-    if (limit !== undefined) return { reason: limits[limit], ...line };
+    const lineNumber = Number(/\bprogram:(\d+)/.exec(stack)?.[1]);
+    const line = lineNumber >= 1 && lineNumber <= lines ? { line: lineNumber } : {};
+    const limit = /^(Internal|Syntax)Error$/.test(name) ? limitsByMessage[message] : undefined;
+    if (limit !== undefined) return { reason: limitTexts[limit], ...line };
     if (message === 'threw null') return { reason: 'threw null, or ran out of memory' };
     return { reason: truncate([name, message].filter(Boolean).join(': ')), ...line, isLimit: false };
   }
@@ -116,19 +116,19 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
     // Compile the source alone first, so that it can't close the function that is then put around it.
     evaluate(text, true).dispose();
     const ifDeclared = (name: string) => `typeof ${name} === 'undefined' ? 0 : ${name}`;
-    const made = evaluate(
+    const factory = evaluate(
       `(function () { 'use strict'; ${text}\nreturn [${ifDeclared('act')}, ${ifDeclared('constants')}]; })`,
       false,
     );
-    unwrap(call(load, made), lineCount).dispose();
-    made.dispose();
+    unwrap(call(load, factory), lineCount).dispose();
+    factory.dispose();
     return { image: machine.copy(), lineCount };
   }
 
   function begin(episode: Episode): void {
     const { program } = episode;
     machine.restore(program.image);
-    episode.left = maxEpisodeWork;
+    episode.fuel = maxEpisodeWork;
     current = episode;
     [floats[0], floats[1]] = deriveSeeds(episode.seed, [randomStream], 2) as [number, number];
     const hasAct = unwrap(call(start), program.lineCount).consume((value) => context.getNumber(value)) === 1;
@@ -191,14 +191,14 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   return {
     build(text) {
       const program = compile(text);
-      const newEpisode = (seed: number): Episode => ({ program, seed, history: [], left: maxEpisodeWork });
-      const first = newEpisode(0);
-      begin(first);
+      const newEpisode = (seed: number): Episode => ({ program, seed, history: [], fuel: maxEpisodeWork });
+      const firstEpisode = newEpisode(0);
+      begin(firstEpisode);
       const forEpisode = (seed: number) => {
-        const own = newEpisode(seed);
-        return (observation: Observation) => act(own, observation);
+        const episode = newEpisode(seed);
+        return (observation: Observation) => act(episode, observation);
       };
-      return Object.assign((observation: Observation) => act(first, observation), { forEpisode });
+      return Object.assign((observation: Observation) => act(firstEpisode, observation), { forEpisode });
     },
   };
 }
@@ -206,27 +206,27 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
 /** Returns a view of the buffer that the prelude filled with marks; QuickJS's API returns only copies of buffers. */
 function sharedBuffer({ buffer }: WebAssembly.Memory, length: number): Float64Array {
   const marks = Float64Array.from({ length }, (_, i) => bufferMark - i);
-  const place = Buffer.from(buffer).indexOf(new Uint8Array(marks.buffer));
-  if (place === -1) throw new Error("the interpreter's memory lacks the shared buffer");
-  return new Float64Array(buffer, place, length);
+  const offset = Buffer.from(buffer).indexOf(new Uint8Array(marks.buffer));
+  if (offset === -1) throw new Error("the interpreter's memory lacks the shared buffer");
+  return new Float64Array(buffer, offset, length);
 }
 
-const limits: Readonly<Record<MachineLimit, string>> = {
+const limitTexts: Readonly<Record<MachineLimit, string>> = {
   work: 'too much work: more than a million calls and loop iterations at a time, or as much in built-in functions',
   memory: 'out of memory',
   stack: 'stack overflow: calls or brackets are nested too deeply',
 };
 
 /** QuickJS's messages for exceeded limits. */
-const messages: Readonly<Record<string, MachineLimit>> = {
+const limitsByMessage: Readonly<Record<string, MachineLimit>> = {
   interrupted: 'work',
   'out of memory': 'memory',
   'stack overflow': 'stack',
 };
 
-const maxShown = 200;
+const maxReasonLength = 200;
 
 function truncate(text: string): string {
   const line = safeLine(text).replaceAll('\t', ' ');
-  return line.length > maxShown ? `${line.slice(0, maxShown)}…` : line;
+  return line.length > maxReasonLength ? `${line.slice(0, maxReasonLength)}…` : line;
 }

@@ -29,10 +29,10 @@ export function parseProgram(source: string, actionSpace: Space): Program {
   for (const node of nodesIn(script))
     if (isFunction(node) && node.async)
       throw new ProgramFault({ reason: asyncMessage, line: lineAt(source, node.start) });
-  const declared = topLevelDeclaration(script, 'constants');
+  const declaration = topLevelDeclaration(script, 'constants');
   const constants =
-    declared?.kind === 'const'
-      ? declaredConstants(declared.value, source)
+    declaration?.kind === 'const'
+      ? declaredConstants(declaration.value, source)
       : literalConstants(script, actionNumbers(script, act, actionSpace));
   return {
     source,
@@ -60,28 +60,28 @@ function actOf(script: Script, source: string): FunctionNode {
 }
 
 /** A constant and the syntax node of its number. */
-interface FoundConstant {
+interface LocatedConstant {
   readonly node: AnyNode;
   readonly constant: ProgramConstant;
 }
 
-function literalConstants(script: Script, actions: ReadonlySet<AnyNode>): readonly FoundConstant[] {
-  const found: FoundConstant[] = [];
-  const fixed = new Set<AnyNode | null | undefined>(actions);
-  const visit = (node: AnyNode, statement: number): void => {
-    if (fixed.has(node)) return;
+function literalConstants(script: Script, actions: ReadonlySet<AnyNode>): readonly LocatedConstant[] {
+  const constants: LocatedConstant[] = [];
+  const fixedNodes = new Set<AnyNode | null | undefined>(actions);
+  const visit = (node: AnyNode, statementStart: number): void => {
+    if (fixedNodes.has(node)) return;
     const value = numberOf(node);
     if (value === undefined) {
-      const start = node.type === 'ExpressionStatement' ? node.start : statement;
-      for (const part of fixedParts(node)) fixed.add(part);
+      const start = node.type === 'ExpressionStatement' ? node.start : statementStart;
+      for (const part of fixedParts(node)) fixedNodes.add(part);
       for (const child of childrenOf(node)) visit(child, start);
-    } else if (node.start !== statement) {
+    } else if (node.start !== statementStart) {
       // At the start of a statement, a minus sign would continue the previous statement if that has no semicolon.
-      found.push({ node, constant: constantAt(node, value) });
+      constants.push({ node, constant: constantAt(node, value) });
     }
   };
   visit(script, -1);
-  return found.sort((a, b) => a.constant.start - b.constant.start);
+  return constants.sort((a, b) => a.constant.start - b.constant.start);
 }
 
 const constantAt = ({ start, end }: AnyNode, value: number, name?: string): ProgramConstant => ({
@@ -94,14 +94,14 @@ const constantAt = ({ start, end }: AnyNode, value: number, name?: string): Prog
 
 /** Returns the range of a constant that declares none: value ± 2 · |value|; −1 to 1 for 0. */
 function automaticRange(value: number): { readonly low: number; readonly high: number } {
-  const half = value === 0 ? 1 : 2 * Math.abs(value);
+  const halfWidth = value === 0 ? 1 : 2 * Math.abs(value);
   const largest = Number.MAX_VALUE;
-  return { low: Math.max(value - half, -largest), high: Math.min(value + half, largest) };
+  return { low: Math.max(value - halfWidth, -largest), high: Math.min(value + halfWidth, largest) };
 }
 
 const declarationForm = 'declare constants as {name: number} or {name: {value, low, high}}';
 
-function declaredConstants(value: AnyNode | null | undefined, source: string): readonly FoundConstant[] {
+function declaredConstants(value: AnyNode | null | undefined, source: string): readonly LocatedConstant[] {
   const fault = (reason: string, node: AnyNode) =>
     new ProgramFault({ reason: `${reason}; ${declarationForm}`, line: lineAt(source, node.start) });
   const entries = (node: AnyNode): readonly (readonly [string, AnyNode])[] => {
@@ -114,12 +114,12 @@ function declaredConstants(value: AnyNode | null | undefined, source: string): r
         throw fault(`the constant ${key} must be a number`, property);
       return [key, property.value];
     });
-    const repeated = pairs.find(([key], i) => pairs.findIndex(([other]) => other === key) !== i);
-    if (repeated) throw fault(`${repeated[0]} is declared twice`, repeated[1]);
+    const duplicate = pairs.find(([key], i) => pairs.findIndex(([other]) => other === key) !== i);
+    if (duplicate) throw fault(`${duplicate[0]} is declared twice`, duplicate[1]);
     return pairs;
   };
   if (!value) return [];
-  return entries(value).map(([name, node]): FoundConstant => {
+  return entries(value).map(([name, node]): LocatedConstant => {
     const bareNumber = numberOf(node);
     if (bareNumber !== undefined) return { node, constant: constantAt(node, bareNumber, name) };
     const fields = new Map(node.type === 'ObjectExpression' ? entries(node) : []);
@@ -127,8 +127,8 @@ function declaredConstants(value: AnyNode | null | undefined, source: string): r
     if (fields.size !== 3 || number === undefined || low === undefined || high === undefined)
       throw fault(`the constant ${name} must be a number`, node);
     if (low >= high) throw fault(`the constant ${name} needs low < high`, node);
-    const inner = fields.get('value')!;
-    return { node: inner, constant: { ...constantAt(inner, number, name), low, high } };
+    const numberNode = fields.get('value')!;
+    return { node: numberNode, constant: { ...constantAt(numberNode, number, name), low, high } };
   });
 }
 

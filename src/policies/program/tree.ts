@@ -13,8 +13,8 @@ export const unaryOps = ['abs', 'sin', 'cos', 'tanh'] as const;
 export const comparisonOps = ['<', '>'] as const;
 export const integerTests = ['equals', 'below'] as const;
 /** Operations on a discrete observation: the remainder and the quotient after division by a positive integer. */
-export const digitOps = ['modulo', 'quotient'] as const;
-export const opGroups = [binaryOps, unaryOps, comparisonOps, integerTests, digitOps] as const;
+export const divisionOps = ['modulo', 'quotient'] as const;
+export const opGroups = [binaryOps, unaryOps, comparisonOps, integerTests, divisionOps] as const;
 
 /**
  * Type of a tree's value: a number, a truth value, or an action (0 if discrete, otherwise the index in the tuple).
@@ -63,40 +63,40 @@ const helpers = {
 };
 
 /** Bound for actions whose own bounds are wider or missing. */
-const maxWidth = 1e6;
+const maxBound = 1e6;
 
 /** Writes a program with declared constants, so bounds, actions and states aren't mistaken for tunable numbers. */
 export function programText(trees: Trees, { input, output }: Spaces): string {
   const constants: number[] = [];
   const print = (tree: Tree, level = 0): string => {
     const { op, value, parts } = tree;
-    const at = (own: number, text: string) => (level > own ? `(${text})` : text);
-    const part = (i: number, least = 0) => print(parts[i]!, least);
+    const atLevel = (ownLevel: number, text: string) => (level > ownLevel ? `(${text})` : text);
+    const part = (i: number, minLevel = 0) => print(parts[i]!, minLevel);
     switch (op) {
       case 'constant':
         return `constants.k${constants.push(value!)}`;
       case 'observation':
         return input.kind === 'discrete' ? 'observation' : `observation[${value}]`;
       case 'modulo':
-        return at(3, `observation % ${value}`);
+        return atLevel(3, `observation % ${value}`);
       case 'quotient':
         return `Math.floor(observation / ${value})`;
       case 'take':
         return String(value);
       case 'if':
-        return at(0, `${part(0, 1)} ? ${part(1, 1)} : ${part(2)}`);
+        return atLevel(0, `${part(0, 1)} ? ${part(1, 1)} : ${part(2)}`);
       case 'equals':
-        return at(1, `${part(0, 2)} === ${value}`);
+        return atLevel(1, `${part(0, 2)} === ${value}`);
       case 'below':
-        return at(1, `${part(0, 2)} < ${value}`);
+        return atLevel(1, `${part(0, 2)} < ${value}`);
       case '<':
       case '>':
-        return at(1, `${part(0, 2)} ${op} ${part(1, 2)}`);
+        return atLevel(1, `${part(0, 2)} ${op} ${part(1, 2)}`);
       case '+':
       case '-':
-        return at(2, `${part(0, 2)} ${op} ${part(1, 3)}`);
+        return atLevel(2, `${part(0, 2)} ${op} ${part(1, 3)}`);
       case '*':
-        return at(3, `${part(0, 3)} * ${part(1, 4)}`);
+        return atLevel(3, `${part(0, 3)} * ${part(1, 4)}`);
       case 'divide':
         return `divide(${part(0)}, ${part(1)})`;
       default:
@@ -110,16 +110,16 @@ export function programText(trees: Trees, { input, output }: Spaces): string {
   };
   const printComponent = (tree: Tree, i: number) => {
     if (output.kind !== 'box') return print(tree);
-    const [low, high] = [Math.max(output.low[i]!, -maxWidth), Math.min(output.high[i]!, maxWidth)];
+    const [low, high] = [Math.max(output.low[i]!, -maxBound), Math.min(output.high[i]!, maxBound)];
     return `clip(${print(tree)}, ${low}, ${high})`;
   };
   const body =
     output.kind === 'discrete'
       ? printDecision(trees[0]!, '  ')
       : `  return [\n${trees.map((tree, i) => `    ${printComponent(tree, i)},\n`).join('')}  ];\n`;
-  const declared = constants.map((value, i) => `k${i + 1}: ${Object.is(value, -0) ? '-0' : value}`);
+  const entries = constants.map((value, i) => `k${i + 1}: ${Object.is(value, -0) ? '-0' : value}`);
   return [
-    `const constants = {${declared.length > 0 ? ` ${declared.join(', ')} ` : ''}};`,
+    `const constants = {${entries.length > 0 ? ` ${entries.join(', ')} ` : ''}};`,
     ...Object.entries(helpers).flatMap(([name, text]) => (body.includes(`${name}(`) ? [text] : [])),
     '',
     `function act(observation, memory, constants) {\n${body}}`,
@@ -134,7 +134,7 @@ export function parseTrees(source: string, spaces: Spaces): Trees | undefined {
     const act = topLevelDeclaration(syntaxTree(source), 'act')!.value;
     if (!isFunction(act) || act.body.type !== 'BlockStatement') return undefined;
     const values = new Map(constants.map(({ name, value }) => [name ?? '', value]));
-    const trees = readBody(act.body.body, spaces.output, values);
+    const trees = parseBody(act.body.body, spaces.output, values);
     return programText(trees, spaces) === source ? trees : undefined;
   } catch (error) {
     if (error instanceof GrammarError || error instanceof ProgramFault) return undefined;
@@ -146,30 +146,30 @@ class GrammarError extends Error {}
 
 type Constants = ReadonlyMap<string, number>;
 
-function readBody(statements: readonly AnyNode[], output: NumericSpace, constants: Constants): Trees {
-  if (output.kind === 'discrete') return [readDecision(statements, constants)];
-  const [only] = statements;
-  const list = only?.type === 'ReturnStatement' ? only.argument : undefined;
+function parseBody(statements: readonly AnyNode[], output: NumericSpace, constants: Constants): Trees {
+  if (output.kind === 'discrete') return [parseDecision(statements, constants)];
+  const [statement] = statements;
+  const list = statement?.type === 'ReturnStatement' ? statement.argument : undefined;
   if (list?.type !== 'ArrayExpression') throw new GrammarError();
   return list.elements.map((element, i) => {
-    if (output.kind === 'tuple') return readTree(element, i, constants);
+    if (output.kind === 'tuple') return parseTree(element, i, constants);
     if (element?.type !== 'CallExpression') throw new GrammarError();
-    return readTree(element.arguments[0], 'number', constants);
+    return parseTree(element.arguments[0], 'number', constants);
   });
 }
 
-function readDecision([first, ...rest]: readonly AnyNode[], constants: Constants): Tree {
-  if (first?.type === 'ReturnStatement') return readTree(first.argument, 0, constants);
+function parseDecision([first, ...rest]: readonly AnyNode[], constants: Constants): Tree {
+  if (first?.type === 'ReturnStatement') return parseTree(first.argument, 0, constants);
   if (first?.type !== 'IfStatement' || first.consequent.type !== 'BlockStatement') throw new GrammarError();
-  const test = readTree(first.test, 'test', constants);
-  const then = readDecision(first.consequent.body, constants);
-  return { type: 0, op: 'if', parts: [test, then, readDecision(rest, constants)] };
+  const test = parseTree(first.test, 'test', constants);
+  const then = parseDecision(first.consequent.body, constants);
+  return { type: 0, op: 'if', parts: [test, then, parseDecision(rest, constants)] };
 }
 
 /** Reads more than the grammar allows, because `parseTrees` compares the trees' text with the source. */
-function readTree(node: AnyNode | null | undefined, type: TreeType, constants: Constants): Tree {
+function parseTree(node: AnyNode | null | undefined, type: TreeType, constants: Constants): Tree {
   const read = (part: AnyNode | null | undefined, inner: TreeType = 'number') =>
-    readTree(part, inner, constants);
+    parseTree(part, inner, constants);
   const leaf = (op: Tree['op'], value: number | undefined, ...parts: readonly Tree[]): Tree => {
     if (value === undefined) throw new GrammarError();
     return { type, op, value, parts };
@@ -192,7 +192,7 @@ function readTree(node: AnyNode | null | undefined, type: TreeType, constants: C
       const name = callName(node.callee);
       if (name === 'floor')
         return leaf('quotient', first?.type === 'BinaryExpression' ? numberOf(first.right) : undefined);
-      const op = [...binaryOps, ...unaryOps].find((one) => one === name);
+      const op = [...binaryOps, ...unaryOps].find((item) => item === name);
       return branch(op, ...node.arguments.map((argument) => read(argument)));
     }
     case 'BinaryExpression': {
@@ -200,7 +200,7 @@ function readTree(node: AnyNode | null | undefined, type: TreeType, constants: C
       const integer = numberOf(right);
       if (operator === '%') return leaf('modulo', integer);
       if (integer !== undefined) return leaf(operator === '===' ? 'equals' : 'below', integer, read(left));
-      const op = [...binaryOps, ...comparisonOps].find((one) => one === operator);
+      const op = [...binaryOps, ...comparisonOps].find((item) => item === operator);
       return branch(op, read(left), read(right));
     }
     default:

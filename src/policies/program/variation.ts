@@ -45,8 +45,8 @@ export function crossover(
     random,
     (tree) => {
       const { node, path } = drawNode(nodesOf(tree), random);
-      const fitting = donors.filter((donor) => donor.node.type === node.type);
-      return fitting.length === 0 ? tree : replaceAt(tree, path, drawNode(fitting, random).node);
+      const fittingDonors = donors.filter((donor) => donor.node.type === node.type);
+      return fittingDonors.length === 0 ? tree : replaceAt(tree, path, drawNode(fittingDonors, random).node);
     },
     spaces,
   );
@@ -70,16 +70,16 @@ export function mutate(
     trees,
     random,
     (tree) => {
-      const places = nodesOf(tree);
-      const { node, path } = random.choice(places);
-      const constants = places.filter((place) => place.node.op === 'constant');
-      const inside = nodesOf(node).filter((place) => place.path.length > 0 && place.node.type === node.type);
+      const nodes = nodesOf(tree);
+      const { node, path } = random.choice(nodes);
+      const constants = nodes.filter((place) => place.node.op === 'constant');
+      const matches = nodesOf(node).filter((place) => place.path.length > 0 && place.node.type === node.type);
       const kind = random.integers(0, 4);
       if (kind === 0 && constants.length > 0) {
-        const chosen = random.choice(constants);
-        return replaceAt(tree, chosen.path, shiftConstant(chosen.node, growth));
+        const constant = random.choice(constants);
+        return replaceAt(tree, constant.path, shiftConstant(constant.node, growth));
       }
-      if (kind === 1 && inside.length > 0) return replaceAt(tree, path, random.choice(inside).node);
+      if (kind === 1 && matches.length > 0) return replaceAt(tree, path, random.choice(matches).node);
       if (kind === 2) return replaceAt(tree, path, mutatePoint(node, growth));
       const depth = Math.max(2, Math.min(4, maxDepth - path.length));
       return replaceAt(tree, path, growTree(node.type, depth, growth));
@@ -90,14 +90,14 @@ export function mutate(
 
 /** Changes a random tree of a program. */
 function vary(trees: Trees, random: RandomGenerator, change: (tree: Tree) => Tree, spaces: Spaces): string {
-  const before = programText(trees, spaces);
+  const oldText = programText(trees, spaces);
   for (let tries = 0; tries < maxTries; tries++) {
-    const chosen = random.integers(0, trees.length);
-    const changed = change(trees[chosen]!);
-    const after = programText(trees.with(chosen, changed), spaces);
-    if (depthOf(changed) <= maxDepth && after !== before) return after;
+    const index = random.integers(0, trees.length);
+    const newTree = change(trees[index]!);
+    const newText = programText(trees.with(index, newTree), spaces);
+    if (depthOf(newTree) <= maxDepth && newText !== oldText) return newText;
   }
-  return before;
+  return oldText;
 }
 
 const nodesOf = (node: Tree, path: readonly number[] = []): readonly LocatedNode[] => [
@@ -105,14 +105,14 @@ const nodesOf = (node: Tree, path: readonly number[] = []): readonly LocatedNode
   ...node.parts.flatMap((part, i) => nodesOf(part, [...path, i])),
 ];
 
-function replaceAt(tree: Tree, [first, ...rest]: readonly number[], by: Tree): Tree {
-  if (first === undefined) return by;
-  return { ...tree, parts: tree.parts.map((part, i) => (i === first ? replaceAt(part, rest, by) : part)) };
+function replaceAt(tree: Tree, [first, ...rest]: readonly number[], node: Tree): Tree {
+  if (first === undefined) return node;
+  return { ...tree, parts: tree.parts.map((part, i) => (i === first ? replaceAt(part, rest, node) : part)) };
 }
 
-function drawNode(places: readonly LocatedNode[], random: RandomGenerator): LocatedNode {
-  const inner = places.filter(({ node }) => node.parts.length > 0);
-  return random.choice(inner.length > 0 && random.random() < innerShare ? inner : places);
+function drawNode(nodes: readonly LocatedNode[], random: RandomGenerator): LocatedNode {
+  const innerNodes = nodes.filter(({ node }) => node.parts.length > 0);
+  return random.choice(innerNodes.length > 0 && random.random() < innerShare ? innerNodes : nodes);
 }
 
 /** Scales a constant by 1 ± 0.3 (standard deviation), or draws a new one. */

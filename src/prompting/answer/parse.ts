@@ -34,11 +34,11 @@ export function parseParameters(reply: string, spec: ParameterSpec, context: Par
   const writtenSets = sets.filter(({ values }) =>
     [...values.values()].some((one) => one.number !== undefined),
   );
-  const choices = writtenSets.filter(isComplete).map((set) => {
+  const readings = writtenSets.filter(isComplete).map((set) => {
     const result = validate(set, plain, spec, context);
     return { set, result, weight: weightOf(set, plain, sets) + (result.ok ? 10 : 0) };
   });
-  const chosen = choices
+  const chosen = readings
     .filter(({ result }) => result.ok || result.failure.kind !== 'repeated')
     .toSorted((a, b) => a.weight - b.weight)
     .at(-1);
@@ -47,10 +47,10 @@ export function parseParameters(reply: string, spec: ParameterSpec, context: Par
   const isTorn = isCut && chosen !== undefined && /^[\d.]*$/.test(plain.slice(chosen.set.end - 1));
   if (chosen && !isTorn) return chosen.result;
   const isUnfinished = isCut || /[[(][\s\d.,+-]{2,}$/.test(plain.slice(-4000));
-  if (isTorn || (isUnfinished && choices.length === 0)) return failWith({ kind: 'truncated' });
-  if (choices.length > 0) {
-    const vectors = new Set(choices.map(({ set }) => indices.map((i) => set.values.get(i)!.number).join()));
-    return vectors.size === 1 ? choices[0]!.result : failWith({ kind: 'echo' });
+  if (isTorn || (isUnfinished && readings.length === 0)) return failWith({ kind: 'truncated' });
+  if (readings.length > 0) {
+    const vectors = new Set(readings.map(({ set }) => indices.map((i) => set.values.get(i)!.number).join()));
+    return vectors.size === 1 ? readings[0]!.result : failWith({ kind: 'echo' });
   }
   const partialSets = writtenSets.filter(({ isNamed, values }) => isNamed || values.size > spec.count / 2);
   const [attempt] = partialSets.sort((a, b) => +b.isNamed - +a.isNamed || b.values.size - a.values.size);
@@ -61,8 +61,8 @@ export function parseParameters(reply: string, spec: ParameterSpec, context: Par
   }
   if (sets.some(({ values }) => [...values.values()].every((one) => placeholder.test(one.text))))
     return failWith({ kind: 'echo' });
-  const words = sets.find(isComplete);
-  return words === undefined ? failWith({ kind: 'missing' }) : validate(words, plain, spec, context);
+  const textSet = sets.find(isComplete);
+  return textSet === undefined ? failWith({ kind: 'missing' }) : validate(textSet, plain, spec, context);
 }
 
 /** Finds the most likely set of parameters in a text; undefined if there is none. */
@@ -76,33 +76,33 @@ function validate(set: NumberSet, plain: string, spec: ParameterSpec, { seen }: 
   const { low, high, decimals, choices } = spec;
   if (set.conflicts.size > 0)
     return failWith({ kind: 'duplicate-index', indices: [...set.conflicts].sort((a, b) => a - b) });
-  const written = [...set.values]
+  const entries = [...set.values]
     .map(([index, one]) => ({ index, ...one }))
     .sort((a, b) => a.index - b.index);
-  const where = (test: (number: number) => boolean): readonly IndexedText[] =>
-    written.flatMap(({ index, number = Number.NaN, text }) => (test(number) ? [{ index, text }] : []));
-  const notFinite = where(Number.isNaN);
+  const select = (test: (number: number) => boolean): readonly IndexedText[] =>
+    entries.flatMap(({ index, number = Number.NaN, text }) => (test(number) ? [{ index, text }] : []));
+  const notFinite = select(Number.isNaN);
   if (notFinite.length > 0) return failWith({ kind: 'not-finite', values: notFinite });
-  const outside = where((number) => (choices ? !choices.includes(number) : number < low || number > high));
+  const outside = select((number) => (choices ? !choices.includes(number) : number < low || number > high));
   if (outside.length > 0)
     return failWith({ kind: 'range', values: outside, low, high, ...(choices && { choices }) });
-  const tooFine = where((number) => Number(number.toFixed(decimals)) !== number);
+  const tooFine = select((number) => Number(number.toFixed(decimals)) !== number);
   if (tooFine.length > 0) return failWith({ kind: 'decimals', values: tooFine, decimals });
-  const value = written.map(({ number }) => number!);
-  const repeat = seen?.(value);
-  if (repeat !== undefined) return failWith(repeatFailure(repeat));
+  const value = entries.map(({ number }) => number!);
+  const earlierUse = seen?.(value);
+  if (earlierUse !== undefined) return failWith(repeatFailure(earlierUse));
   const predicted = predictedScore(plain, set);
   return { ok: true, value, ...(predicted !== undefined && { predicted }) };
 }
 
 const predictionWords = '(?:predicted|expected|estimated)[ _]';
-const score = String.raw`(?:f ?\( ?param\w* ?\)|(?:${predictionWords}|mean )*(?:scored?|return|reward|fitness)|\bf(?= ?[:=]))["']?`;
+const scoreName = String.raw`(?:f ?\( ?param\w* ?\)|(?:${predictionWords}|mean )*(?:scored?|return|reward|fitness)|\bf(?= ?[:=]))["']?`;
 const amount = String.raw`(?:[\s:=\u2248~]|is|of){0,8}([+-]?(?:\d+(?:\.\d+)?|\.\d+))`;
 const scoreAfter = new RegExp(
-  String.raw`^["'\s\]}),;|.(\u2014\u2192>-]{0,16}(?:with |an? |the ){0,2}["']?${score}(?:${amount})?`,
+  String.raw`^["'\s\]}),;|.(\u2014\u2192>-]{0,16}(?:with |an? |the ){0,2}["']?${scoreName}(?:${amount})?`,
   'i',
 );
-const prediction = new RegExp(String.raw`(?:["']${score}\s{0,4}:|${predictionWords}\w+)${amount}`, 'i');
+const prediction = new RegExp(String.raw`(?:["']${scoreName}\s{0,4}:|${predictionWords}\w+)${amount}`, 'i');
 
 /** Finds the score predicted after a set or, as in histories of the `compact` prompt set, before it. */
 function predictedScore(plain: string, { start, end }: NumberSet): number | undefined {
@@ -190,11 +190,11 @@ function valueIn(chunk: string, isLast: boolean): { value: Value; end: number; n
 }
 
 const separator = String.raw`["')\]]{0,2}[ \t]{0,8}(?:\([^()\n]{0,80}\)[ \t]{0,8})?(?::=|==|=>|->|[:=\u2192\u21d2]|\|(?=[ \t]*["']?[+-]?\.?\d)|is(?= [+-]?\.?\d))[ \t]{0,8}(?:action[ \t]{1,4}(?=\d))?`;
-const index = String.raw`(?: ?\[ ?["']?(?<a>\d{1,9})["']? ?\]| ?\( ?(?<b>\d{1,9}) ?\)|[ _.]?\{?(?<c>\d{1,9})\}?)`;
-const name = String.raw`(?<stem>[\p{L}_]{0,24}?param(?:eter)?s?|weights?|theta|\u03b8|states?|cells?|[wxpqs])`;
+const keyIndex = String.raw`(?: ?\[ ?["']?(?<a>\d{1,9})["']? ?\]| ?\( ?(?<b>\d{1,9}) ?\)|[ _.]?\{?(?<c>\d{1,9})\}?)`;
+const keyName = String.raw`(?<stem>[\p{L}_]{0,24}?param(?:eter)?s?|weights?|theta|\u03b8|states?|cells?|[wxpqs])`;
 /** An index without a name counts only at the start of a line or after a comma, semicolon or brace. */
 const bareIndex = String.raw`(?<=^[ \t>"'({]{0,8}|[,;{]\s{0,16}["']?)(?<d>\d{1,9})`;
-const key = new RegExp(`(?:(?<![\\p{L}\\p{N}_])${name}${index}|${bareIndex})${separator}`, 'gimu');
+const key = new RegExp(`(?:(?<![\\p{L}\\p{N}_])${keyName}${keyIndex}|${bareIndex})${separator}`, 'gimu');
 
 /** Finds sets of named values such as `params[3]: -1.5`, listed on one line or one per line. */
 function namedValues(plain: string, count: number): readonly NumberSet[] {
@@ -205,8 +205,8 @@ function namedValues(plain: string, count: number): readonly NumberSet[] {
     const at = start + found.length;
     const limit = keys[i + 1]?.index ?? Number.POSITIVE_INFINITY;
     const [line = ''] = plain.slice(at, Math.min(limit, at + 400)).split('\n', 1);
-    const read = valueIn(line, at + line.length < limit);
-    if (read.value.text === '') continue;
+    const parsed = valueIn(line, at + line.length < limit);
+    if (parsed.value.text === '') continue;
     const writtenName = (groups.stem ?? '').toLowerCase();
     const name = writtenName.includes('param') ? 'params' : writtenName;
     const ownIndex = Number(groups.a ?? groups.b ?? groups.c ?? groups.d);
@@ -215,11 +215,11 @@ function namedValues(plain: string, count: number): readonly NumberSet[] {
       set = { values: new Map(), conflicts: new Set(), start, end: at, isNamed: name !== '' };
       sets.push(set);
     }
-    const firstValue = set.values.get(ownIndex) ?? read.value;
-    if (firstValue.number !== read.value.number) set.conflicts.add(ownIndex);
+    const firstValue = set.values.get(ownIndex) ?? parsed.value;
+    if (firstValue.number !== parsed.value.number) set.conflicts.add(ownIndex);
     set.values.set(ownIndex, firstValue);
-    set.end = at + read.end;
-    [stem, next] = [name, at + read.next];
+    set.end = at + parsed.end;
+    [stem, next] = [name, at + parsed.next];
   }
   return sets;
 }
@@ -293,13 +293,13 @@ const keyPattern = /(?:\[ ?\d+ ?\]|^\s*\w?\d+)["')]*\s*[:=]$|[-+/*]=$/;
 const lineSets = (plain: string, count: number): readonly NumberSet[] =>
   [...plain.replace(/\bf ?\( ?param\w* ?\)[^\n]*/gi, blank).matchAll(numberLines)].flatMap((found) => {
     const [all, label = '', body = ''] = found;
-    const written = body.trimEnd().split('\n');
-    const bullet = written.every((line) => dashedItem.test(line)) ? dashedItem : '';
-    const rows = written.map((line) => itemsOf(line.replace(bullet, '').replace(edges, '')));
-    const joint = rows.flat();
-    if (keyPattern.test(label) || joint.some(({ number }) => number === undefined)) return [];
-    const isSplit = joint.length !== count && !body.includes('|');
-    const sets = isSplit ? rows.filter((row) => row.length > 1) : [joint];
+    const lines = body.trimEnd().split('\n');
+    const bullet = lines.every((line) => dashedItem.test(line)) ? dashedItem : '';
+    const rows = lines.map((line) => itemsOf(line.replace(bullet, '').replace(edges, '')));
+    const allItems = rows.flat();
+    if (keyPattern.test(label) || allItems.some(({ number }) => number === undefined)) return [];
+    const isSplit = allItems.length !== count && !body.includes('|');
+    const sets = isSplit ? rows.filter((row) => row.length > 1) : [allItems];
     const [start, end] = [found.index + label.length, found.index + all.trimEnd().length];
     return sets.flatMap((items) => listSets(items, label.slice(-80), true, { start, end }));
   });

@@ -49,10 +49,10 @@ function addProgram(
   isCut: boolean,
 ): ParseResult {
   try {
-    const source = library.declared(written);
+    const source = library.addDeclarations(written);
     const value = programParameters(library.parse(source));
-    const known = seen?.(value);
-    if (known !== undefined) return failWith(repeatFailure(known));
+    const earlierUse = seen?.(value);
+    if (earlierUse !== undefined) return failWith(repeatFailure(earlierUse));
     return { ok: true, value: library.add(source) };
   } catch (error) {
     return failureResult(error, isCut);
@@ -159,9 +159,9 @@ function findSource(reply: string, isCut: boolean): { source: string | undefined
   // The closing fence may follow the last brace.
   const text = reply.replaceAll(/\}(?=(?:```|~~~)[ \t]*$)/gm, '}\n');
   const blocks = codeBlocks(text);
-  const outside = withoutBlocks(text, () => true);
-  const isOutside = blocks.length === 0 ? actMention.test(outside) : actDefinition.test(outside);
-  const start = isOutside ? outside.search(definition) : -1;
+  const outsideText = withoutBlocks(text, () => true);
+  const isOutside = blocks.length === 0 ? actMention.test(outsideText) : actDefinition.test(outsideText);
+  const start = isOutside ? outsideText.search(definition) : -1;
   const definingBlock = blocks.findLast(({ code, isClosed }) => definesAct(code, isClosed || !isCut));
   if (definingBlock !== undefined || start < 0) {
     const chosen = definingBlock ?? blocks.findLast(({ code }) => actMention.test(code)) ?? blocks.at(-1);
@@ -169,8 +169,8 @@ function findSource(reply: string, isCut: boolean): { source: string | undefined
   }
   // Without a code block, an explanation may follow the program's last brace, and may contain braces of its own.
   const [last, lastOfLine] = [/\}/g, /\}(?=[ \t]?;?$)/gm].map((brace) => {
-    const end = [...outside.matchAll(brace)].at(-1)?.index ?? -1;
-    return withoutBlankEnds(outside.slice(start, end < start ? undefined : end + 1));
+    const end = [...outsideText.matchAll(brace)].at(-1)?.index ?? -1;
+    return withoutBlankEnds(outsideText.slice(start, end < start ? undefined : end + 1));
   });
   const source = [last!, lastOfLine!].find((code) => definesAct(code, false)) ?? last!;
   return { source, isClosed: source.endsWith('}') };

@@ -27,8 +27,8 @@ export const failureContext = (
 ): FailureContext => ({ ...noFailure, ...failureFields(failure, scoreText) });
 
 function failureFields(failure: ParseFailure, scoreText: ScoreFormat): Partial<FailureContext> {
-  const indices = (all: readonly number[]) => listText(all.map((index) => `params[${index}]`));
-  const values = (all: readonly IndexedText[]) => ({
+  const indicesText = (all: readonly number[]) => listText(all.map((index) => `params[${index}]`));
+  const valuesContext = (all: readonly IndexedText[]) => ({
     text: listText(all.map(({ index, text }) => `params[${index}]: ${text}`)),
   });
   switch (failure.kind) {
@@ -44,19 +44,19 @@ function failureFields(failure: ParseFailure, scoreText: ScoreFormat): Partial<F
         count: {
           found,
           one: found === 1,
-          absent: indices(absent) || null,
-          unknown: indices(unknown) || null,
+          absent: indicesText(absent) || null,
+          unknown: indicesText(unknown) || null,
         },
       };
     }
     case 'range':
-      return { range: values(failure.values) };
+      return { range: valuesContext(failure.values) };
     case 'decimals':
-      return { decimals: values(failure.values) };
+      return { decimals: valuesContext(failure.values) };
     case 'not-finite':
-      return { notFinite: values(failure.values) };
+      return { notFinite: valuesContext(failure.values) };
     case 'duplicate-index':
-      return { duplicate: { text: indices(failure.indices) } };
+      return { duplicate: { text: indicesText(failure.indices) } };
     case 'program': {
       const { line, observation, reason } = failure;
       return {

@@ -25,8 +25,8 @@ export function rememberedEntries<Entry extends MemoryEntry>(entries: readonly E
   const dropped = new Set<Entry>();
   for (const [i, entry] of entries.entries()) {
     if (entry.revises === undefined) continue;
-    for (let before = i - 1; entries[before]?.iteration === entry.iteration; before--) {
-      const revised = entries[before]!;
+    for (let j = i - 1; entries[j]?.iteration === entry.iteration; j--) {
+      const revised = entries[j]!;
       if (revised.candidate === entry.revises) dropped.add(entry.score > revised.score ? revised : entry);
     }
   }
@@ -56,26 +56,26 @@ export const selectedCount = ({ best, recent }: Pick<MemoryConfig, 'best' | 'rec
 export function selectHistory(
   entries: readonly BufferEntry[],
   memory: Pick<MemoryConfig, 'best' | 'recent' | 'tokens'>,
-  tokens: (entry: BufferEntry) => number,
+  tokensOf: (entry: BufferEntry) => number,
 ): readonly BufferEntry[] {
   const { best, recent, tokens: budget } = memory;
   return best === undefined && recent === undefined
-    ? slideWindow(entries, budget, tokens)
-    : selectBestAndRecent(entries, best ?? 0, recent ?? 0, budget, tokens);
+    ? slideWindow(entries, budget, tokensOf)
+    : selectBestAndRecent(entries, best ?? 0, recent ?? 0, budget, tokensOf);
 }
 
 /** Replays how the window moved as entries were added, so the result is the same after resuming. */
 function slideWindow(
   entries: readonly BufferEntry[],
   budget: number,
-  tokens: (entry: BufferEntry) => number,
+  tokensOf: (entry: BufferEntry) => number,
 ): readonly BufferEntry[] {
   let first = 0;
-  let used = 0;
+  let usedTokens = 0;
   for (const [last, entry] of entries.entries()) {
-    used += tokens(entry);
-    if (used <= budget) continue;
-    while (first < last && used > keptShare * budget) used -= tokens(entries[first++]!);
+    usedTokens += tokensOf(entry);
+    if (usedTokens <= budget) continue;
+    while (first < last && usedTokens > keptShare * budget) usedTokens -= tokensOf(entries[first++]!);
   }
   return first === 0 ? entries : entries.slice(first);
 }
@@ -85,21 +85,21 @@ function selectBestAndRecent(
   best: number,
   recent: number,
   budget: number,
-  tokens: (entry: BufferEntry) => number,
+  tokensOf: (entry: BufferEntry) => number,
 ): readonly BufferEntry[] {
   const highest = new Set(entries.toSorted((a, b) => b.score - a.score).slice(0, best));
   const start = entries.length - recent;
   const chosen = entries.filter((entry, i) => i >= start || highest.has(entry));
-  let used = chosen.reduce((sum, entry) => sum + tokens(entry), 0);
+  let usedTokens = chosen.reduce((sum, entry) => sum + tokensOf(entry), 0);
   const dropped = new Set<BufferEntry>();
-  const byWorth = [
+  const dropOrder = [
     ...chosen.filter((entry) => !highest.has(entry)),
     ...chosen.filter((entry) => highest.has(entry)),
   ];
-  for (const entry of byWorth.slice(0, -1)) {
-    if (used <= budget) break;
+  for (const entry of dropOrder.slice(0, -1)) {
+    if (usedTokens <= budget) break;
     dropped.add(entry);
-    used -= tokens(entry);
+    usedTokens -= tokensOf(entry);
   }
   return dropped.size === 0 ? chosen : chosen.filter((entry) => !dropped.has(entry));
 }
@@ -112,12 +112,12 @@ interface HistoryTurn {
 /** The history of a run; caches the formatted evaluations. */
 export interface History {
   /** Registers all evaluations in memory, oldest first; the format of a score depends on earlier scores. */
-  register(held: readonly BufferEntry[]): void;
+  register(remembered: readonly BufferEntry[]): void;
   readonly scoreText: ScoreFormat;
   /** The evaluations as turns of a conversation, in the same order. */
   turns(shown: readonly BufferEntry[], form: AnswerForm): readonly HistoryTurn[];
   /** Estimated number of prompt tokens for an evaluation, as passed to `selectHistory`. */
-  tokens(entry: BufferEntry): number;
+  tokensOf(entry: BufferEntry): number;
   /** Returns the variables that change from prompt to prompt. */
   context(progress: {
     readonly iteration: number;
@@ -146,26 +146,26 @@ export function createHistory({
   const format = (entry: BufferEntry) => withTrajectory(historyLine(entry, encoding, scores.textOf), entry);
   // Prompts of a long run show only a few of its evaluations, so cache only the texts of those shown.
   let shownTexts = new WeakMap<BufferEntry, string>();
-  let counts = new WeakMap<BufferEntry, number>();
-  const register = (held: readonly BufferEntry[]) => {
-    if (!scores.register(held)) return;
+  let tokenCounts = new WeakMap<BufferEntry, number>();
+  const register = (remembered: readonly BufferEntry[]) => {
+    if (!scores.register(remembered)) return;
     shownTexts = new WeakMap();
-    counts = new WeakMap();
+    tokenCounts = new WeakMap();
   };
   const textOf = (entry: BufferEntry) => {
     const text = shownTexts.get(entry) ?? format(entry);
     shownTexts.set(entry, text);
     return text;
   };
-  const tokens = (entry: BufferEntry) => {
-    const count = counts.get(entry) ?? estimateTokens(shownTexts.get(entry) ?? format(entry)) + 1;
-    counts.set(entry, count);
+  const tokensOf = (entry: BufferEntry) => {
+    const count = tokenCounts.get(entry) ?? estimateTokens(shownTexts.get(entry) ?? format(entry)) + 1;
+    tokenCounts.set(entry, count);
     return count;
   };
   return {
     register,
     scoreText: scores.textOf,
-    tokens,
+    tokensOf,
     turns: (shown, form) =>
       shown.map((entry) => ({
         answer: encoding.answer(entry.parameters, form),
@@ -204,11 +204,11 @@ export function historyLine(
 }
 
 function bestContext(
-  held: readonly BufferEntry[],
+  remembered: readonly BufferEntry[],
   encoding: Encoding,
   scoreText: ScoreFormat,
 ): ProgressContext['best'] {
-  const best = bestEntry(held);
+  const best = bestEntry(remembered);
   if (best === undefined) return null;
   const { iteration, score } = best;
   return {
@@ -216,7 +216,7 @@ function bestContext(
     score: scoreText(score),
     iteration,
     warmup: iteration === 0,
-    since: held.length - 1 - held.lastIndexOf(best),
+    since: remembered.length - 1 - remembered.lastIndexOf(best),
   };
 }
 
@@ -233,7 +233,7 @@ export function rankHistory(
   const ascending = shown.toReversed().sort((a, b) => a.score - b.score);
   const low = ascending[0]?.score ?? 0;
   const span = (ascending.at(-1)?.score ?? 0) - low;
-  const ranked = (entry: BufferEntry) => ({
+  const toRanked = (entry: BufferEntry) => ({
     percent: span > 0 ? Math.round((99 * (entry.score - low)) / span) : 50,
     score: scoreText(entry.score),
     parameters: encoding.text(entry.parameters),
@@ -241,5 +241,5 @@ export function rankHistory(
   const count = best ?? (recent === undefined ? shown.length : 0);
   const highest = new Set(ascending.slice(Math.max(0, ascending.length - count)));
   const others = shown.filter((entry) => !highest.has(entry));
-  return { best: [...highest].map(ranked), others: others.map(ranked) };
+  return { best: [...highest].map(toRanked), others: others.map(toRanked) };
 }

@@ -127,13 +127,13 @@ const tableSchema = z.strictObject({
 
 const failureText = z.strictObject({ text: text('Affected parameters, with values except for `duplicate`') });
 
-const seenSchema = z.strictObject({
+const earlierUseSchema = z.strictObject({
   iteration: textOrNull('Iteration in which the parameters were proposed or evaluated; null if unknown'),
   warmup: flag('True if that iteration was the warm-up'),
   score: textOrNull('Score of the parameters; null if unknown'),
 });
 
-const repeatedSchema = seenSchema.extend({
+const repeatedSchema = earlierUseSchema.extend({
   sameActions: textOrNull(
     'Episodes in which a different policy chose the same actions, e.g. `20 episodes`; null if the policy is the same',
   ),

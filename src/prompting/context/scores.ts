@@ -22,9 +22,9 @@ export const scoreText: ScoreFormat = (score) => decimalText(score, decimalsOf(s
 
 /** Formats scores that are all known in advance. */
 export function scoreFormatFor(scores: readonly number[]): ScoreFormat {
-  const texts = new ScoreFormatter();
-  texts.register(scores.map((score) => ({ iteration: 0, score })));
-  return texts.textOf;
+  const formatter = new ScoreFormatter();
+  formatter.register(scores.map((score) => ({ iteration: 0, score })));
+  return formatter.textOf;
 }
 
 /**
@@ -34,47 +34,47 @@ export function scoreFormatFor(scores: readonly number[]): ScoreFormat {
 export class ScoreFormatter {
   readonly #texts = new Map<number, string>();
   readonly #scores = new Map<string, number>();
-  #least = 0;
-  #known = 0;
+  #minDecimals = 0;
+  #knownCount = 0;
   #last: ScoredEntry | undefined;
 
   /** Formats a score, even one that isn't in the history. */
-  readonly textOf: ScoreFormat = (score) => this.#texts.get(score) ?? this.#own(score);
+  readonly textOf: ScoreFormat = (score) => this.#texts.get(score) ?? this.#format(score);
 
   /** Registers the whole history, oldest first. @returns true if scores formatted earlier may look different now */
   register(entries: readonly ScoredEntry[]): boolean {
-    const least = commonDecimals(firstScores(entries));
-    const isMore = least === this.#least && entries[this.#known - 1] === this.#last;
-    if (!isMore) {
+    const minDecimals = commonDecimals(firstScores(entries));
+    const isExtension = minDecimals === this.#minDecimals && entries[this.#knownCount - 1] === this.#last;
+    if (!isExtension) {
       this.#texts.clear();
       this.#scores.clear();
-      this.#known = 0;
+      this.#knownCount = 0;
     }
-    this.#least = least;
-    for (; this.#known < entries.length; this.#known++) this.#add(entries[this.#known]!.score);
-    this.#last = entries[this.#known - 1];
-    return !isMore;
+    this.#minDecimals = minDecimals;
+    for (; this.#knownCount < entries.length; this.#knownCount++) this.#add(entries[this.#knownCount]!.score);
+    this.#last = entries[this.#knownCount - 1];
+    return !isExtension;
   }
 
   #add(score: number): void {
-    let text = this.#own(score);
+    let text = this.#format(score);
     for (let more = 1; more <= maxDigits && (this.#scores.get(text) ?? score) !== score; more++)
-      text = this.#own(score, more);
+      text = this.#format(score, more);
     if (!this.#scores.has(text)) this.#scores.set(text, score);
     this.#texts.set(score, text);
   }
 
-  #own(score: number, more = 0): string {
-    const decimals = Math.max(this.#least, decimalsOf(score, minDigits)) + more;
+  #format(score: number, more = 0): string {
+    const decimals = Math.max(this.#minDecimals, decimalsOf(score, minDigits)) + more;
     return decimalText(score, Math.max(2, Math.min(decimals, decimalsOf(score, maxDigits))));
   }
 }
 
 /** Selects the scores that determine the common number of decimals: the warm-up's, or more if those are all equal. */
 function firstScores(entries: readonly ScoredEntry[]): readonly number[] {
-  const first = entries[0]?.score;
+  const firstScore = entries[0]?.score;
   const firstProposal = entries.findIndex(({ iteration }) => iteration > 0);
-  const firstOther = entries.findIndex(({ score }) => score !== first);
+  const firstOther = entries.findIndex(({ score }) => score !== firstScore);
   const end = Math.max(firstProposal < 0 ? entries.length : firstProposal, firstOther + 1);
   return entries.slice(0, end).map(({ score }) => score);
 }

@@ -165,15 +165,15 @@ function jsonExample({ count, kind }: ParameterSpec, { reason }: AnswerForm): st
 }
 
 function spaceContext(space: Space): SpaceContext {
-  const none = { discrete: null, box: null, tuple: null };
+  const noSpace = { discrete: null, box: null, tuple: null };
   switch (space.kind) {
     case 'discrete':
-      return { ...none, discrete: { count: space.n, ...endsOf(space) } };
+      return { ...noSpace, discrete: { count: space.n, ...endsOf(space) } };
     case 'text':
-      return none;
+      return noSpace;
     case 'tuple': {
       const parts = space.spaces.map((part, index) => ({ index, ...endsOf(part) }));
-      return { ...none, tuple: { length: parts.length, parts } };
+      return { ...noSpace, tuple: { length: parts.length, parts } };
     }
     case 'box': {
       const high = space.high.map(finiteText);
@@ -182,7 +182,7 @@ function spaceContext(space: Space): SpaceContext {
         low: finiteText(low),
         high: high[index] ?? null,
       }));
-      return { ...none, box: { length: components.length, single: components.length === 1, components } };
+      return { ...noSpace, box: { length: components.length, single: components.length === 1, components } };
     }
   }
 }

@@ -1,7 +1,7 @@
 /** Formats an episode as a few lines of text: either sampled steps or statistics. */
 import { formatShort, formatSignificant } from '../../environments/catalogue/facts.js';
 import type { Action, Observation } from '../../environments/environment.js';
-import { occurrences } from '../../rollout/behavior.js';
+import { countOccurrences } from '../../rollout/behavior.js';
 import type { EpisodeRecord } from '../../rollout/episode.js';
 import type { MemorySettings } from '../settings.js';
 import type { ScoreFormat } from './scores.js';
@@ -63,14 +63,14 @@ function outcomeText({ actions, rewards, terminated }: Episode, returnText: Scor
 const maxListed = 12;
 
 /** Counts values that are integers or strings; for vectors, gives each component's minimum, mean and maximum. */
-function describeValues(name: string, values: readonly Value[], counted: string): readonly string[] {
+function describeValues(name: string, values: readonly Value[], countLabel: string): readonly string[] {
   const first = values[0];
   if (first === undefined) return [];
   if (typeof first !== 'object') {
-    const counts = occurrences(values as readonly (number | string)[]);
+    const counts = countOccurrences(values as readonly (number | string)[]);
     const listed = counts.slice(0, maxListed).map(({ times, value }) => `${valueText(value)}: ${times}`);
     const rest = counts.length - listed.length;
-    return [`${name} (${counted}): ${listed.join(', ')}${rest > 0 ? `, and ${rest} more` : ''}`];
+    return [`${name} (${countLabel}): ${listed.join(', ')}${rest > 0 ? `, and ${rest} more` : ''}`];
   }
   return first.map((_, i) => {
     const components = (values as readonly (readonly number[])[]).map((value) => value[i]!);

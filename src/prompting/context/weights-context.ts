@@ -45,7 +45,7 @@ export function networkContext(policy: PolicyDescription & { kind: 'mlp' }): Net
     definition: definitions[activation],
     discrete,
     columns: outputNames(policy).join(', '),
-    layers: layers.map(({ biases, inputs, units, weights }, l) => {
+    layers: layers.map(({ biasOffset, inputs, units, weightOffset }, l) => {
       const isLast = l === layers.length - 1;
       const row = units === 1 ? 'i' : `${units} * i + j`;
       return {
@@ -56,8 +56,8 @@ export function networkContext(policy: PolicyDescription & { kind: 'mlp' }): Net
         lastUnit: units - 1,
         input: l === 0 ? 'observation' : `h${l}`,
         output: isLast ? (discrete ? 'score' : 'action') : `h${l + 1}`,
-        weights: `${vectorName}[${weights === 0 ? '' : `${weights} + `}${row}]`,
-        biases: `${vectorName}[${biases}${units === 1 ? '' : ' + j'}]`,
+        weights: `${vectorName}[${weightOffset === 0 ? '' : `${weightOffset} + `}${row}]`,
+        biases: `${vectorName}[${biasOffset}${units === 1 ? '' : ' + j'}]`,
       };
     }),
     projection: projection === undefined ? null : projectionContext(projection),

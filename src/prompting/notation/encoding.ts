@@ -39,8 +39,8 @@ export function encodingFor(family: Pick<PolicyFamily, 'description' | 'paramete
 /** For the `compact` set, maps values to the range that its models were trained on; integers stay unchanged. */
 export function encodingForSpec(spec: ParameterSpec, set: string): Encoding {
   const { high, low } = compactRange;
-  const isOwn = spec.low === low && spec.high === high && spec.decimals === compactRange.decimals;
-  if (set !== 'compact' || spec.kind === 'integer' || isOwn) {
+  const hasCompactRange = spec.low === low && spec.high === high && spec.decimals === compactRange.decimals;
+  if (set !== 'compact' || spec.kind === 'integer' || hasCompactRange) {
     const identity = (parameters: ParameterVector) => parameters;
     return numericEncoding(spec, identity, identity);
   }
@@ -56,7 +56,7 @@ export function encodingForSpec(spec: ParameterSpec, set: string): Encoding {
 
 /** Writes programs as code blocks. */
 function programEncoding(spec: ParameterSpec, programs: ProgramLibrary): Encoding {
-  const text = (parameters: ParameterVector) => fence(programs.program(parameters).source);
+  const text = (parameters: ParameterVector) => codeBlock(programs.program(parameters).source);
   const identity = (parameters: ParameterVector) => parameters;
   return {
     spec,
@@ -97,4 +97,4 @@ function numericEncoding(
   };
 }
 
-const fence = (source: string) => `\`\`\`js\n${source.trimEnd()}\n\`\`\``;
+const codeBlock = (source: string) => `\`\`\`js\n${source.trimEnd()}\n\`\`\``;

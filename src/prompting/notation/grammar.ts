@@ -56,16 +56,16 @@ export function answerGrammar(
 export function writeAnswer(
   parameters: ParameterVector,
   spec: ParameterSpec,
-  { notation, reason: place }: AnswerForm,
+  { notation, reason: order }: AnswerForm,
   reason = '',
 ): string {
   if (notation === 'json') {
     const list = `"params": [${parameters.map((value) => formatValue(value, spec.decimals)).join(', ')}]`;
     const why = `"reason": ${JSON.stringify(reason)}`;
-    return `{${(place === 'none' ? [list] : place === 'first' ? [why, list] : [list, why]).join(', ')}}`;
+    return `{${(order === 'none' ? [list] : order === 'first' ? [why, list] : [list, why]).join(', ')}}`;
   }
   const line = formatParameters(parameters, spec);
-  return reason === '' || place === 'none' ? line : `${line}\n${reason}`;
+  return reason === '' || order === 'none' ? line : `${line}\n${reason}`;
 }
 
 /** Formats a value with exactly `decimals` decimals, never as `-0`. */
@@ -81,8 +81,8 @@ export function formatParameters(parameters: ParameterVector, spec: ParameterSpe
 
 /** Writes the `labels` notation with placeholders, which the parser doesn't mistake for an answer. */
 export function exampleAnswer({ count, kind }: Pick<ParameterSpec, 'count' | 'kind'>): string {
-  const shown = count <= 4 ? Array.from({ length: count }, (_, i) => i) : [0, 1, count - 1];
-  const items = shown.map((i) => `params[${i}]: <${kind === 'integer' ? 'integer' : 'number'}>`);
+  const shownIndices = count <= 4 ? Array.from({ length: count }, (_, i) => i) : [0, 1, count - 1];
+  const items = shownIndices.map((i) => `params[${i}]: <${kind === 'integer' ? 'integer' : 'number'}>`);
   if (count > 4) items.splice(2, 0, '...');
   return items.join(', ');
 }

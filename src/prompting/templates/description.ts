@@ -28,11 +28,11 @@ export function environmentDescription(
 export function findDescription(
   set: string,
   { id, words }: Pick<EnvironmentSpec, 'id' | 'words'>,
-  chosen: string | undefined,
+  ownFile: string | undefined,
 ): string {
-  if (chosen !== undefined) {
-    if (isFile(chosen)) return chosen;
-    throw new UserError({ field: 'prompts.description', message: 'there is no such file', value: chosen });
+  if (ownFile !== undefined) {
+    if (isFile(ownFile)) return ownFile;
+    throw new UserError({ field: 'prompts.description', message: 'there is no such file', value: ownFile });
   }
   const own = join(packageRoot(), 'prompts');
   const candidates = [set, own].flatMap((folder) =>

@@ -76,7 +76,7 @@ type TemplateSchemas = readonly [z.ZodObject, z.ZodObject];
 
 /**
  * @param field the setting that names the set
- * @param more additional templates; their render functions come last in `renderers`
+ * @param extras additional templates; their render functions come last in `renderers`
  * @throws UserError that names the file if a template is missing or invalid
  */
 export function loadPrompts<Context extends TaskContext>(
@@ -84,19 +84,19 @@ export function loadPrompts<Context extends TaskContext>(
   field: string,
   { ownPolicy, userHelpers }: Pick<PromptSetOptions, 'ownPolicy' | 'userHelpers'>,
   schemas: TemplateSchemas,
-  more: readonly RequestedTemplate[] = [],
+  extras: readonly RequestedTemplate[] = [],
 ): {
   readonly prompts: PromptRenderer<Context>;
   readonly renderers: readonly ((context: object) => string)[];
 } {
   const isProposal = field === 'prompts.set';
   const example = isProposal ? 'semantic' : field.split('.')[0]!;
-  const own = [taskContextSchema, ...schemas].map((schema, i) => ({
+  const templates = [taskContextSchema, ...schemas].map((schema, i) => ({
     file: templateFile(folder, fileNames[i]!, fileNames, field, example),
     samples: samplesOf(schema),
   }));
   const sets = [join(packageRoot(), 'prompts'), folder];
-  const { hash, renderers } = loadTemplates([...own, ...more], sets, userHelpers, ownPolicy);
+  const { hash, renderers } = loadTemplates([...templates, ...extras], sets, userHelpers, ownPolicy);
   const [system, user, correction] = renderers;
   const prompts: PromptRenderer<Context> = {
     system: system!,

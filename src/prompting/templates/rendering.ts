@@ -24,26 +24,26 @@ type Render = (context: object) => string;
  * @throws UserError for a missing file, a syntax error, or an unknown variable or helper
  */
 export function loadTemplates(
-  wanted: readonly RequestedTemplate[],
+  requests: readonly RequestedTemplate[],
   sets: readonly string[],
   helpers: TemplateHelpers = new Map(),
   ownPolicy = false,
 ): { readonly renderers: readonly Render[]; readonly hash: string } {
   const partials = new Map(sets.flatMap((set) => [...readPartials(set)]));
   if (ownPolicy) partials.set('policy', partials.get('policy-own')!);
-  const templates = wanted.map(({ file }) => readTemplate(file));
+  const templates = requests.map(({ file }) => readTemplate(file));
   // The user's helpers may fail on sample values.
   let isCheck = true;
-  const call = (helper: Helper, given: readonly unknown[]) =>
-    typeof helper !== 'function' ? helper : isCheck ? 'text' : helper(...given);
+  const call = (helper: Helper, args: readonly unknown[]) =>
+    typeof helper !== 'function' ? helper : isCheck ? 'text' : helper(...args);
   const renderers = compile(templates, partials, helpers, call);
-  for (const [i, { samples }] of wanted.entries()) for (const sample of samples) renderers[i]!(sample);
+  for (const [i, { samples }] of requests.entries()) for (const sample of samples) renderers[i]!(sample);
   isCheck = false;
   const names = new Set<string>();
   for (const template of templates) addNames(names, template, partials);
-  const included = [...partials].flatMap(([name, partial]) => (names.has(name) ? [partial] : []));
+  const includedPartials = [...partials].flatMap(([name, partial]) => (names.has(name) ? [partial] : []));
   const hash = createHash('sha256');
-  for (const { source } of [...templates, ...included]) hash.update(`${source.length}:${source}`);
+  for (const { source } of [...templates, ...includedPartials]) hash.update(`${source.length}:${source}`);
   return { renderers: renderers.map((one) => (context) => one(context).trim()), hash: hash.digest('hex') };
 }
 
@@ -62,28 +62,28 @@ function compile(
   templates: readonly Template[],
   partials: ReadonlyMap<string, Template>,
   helpers: TemplateHelpers,
-  call: (helper: Helper, given: readonly unknown[]) => unknown,
+  call: (helper: Helper, args: readonly unknown[]) => unknown,
 ): readonly HandlebarsTemplateDelegate[] {
   const handlebars = Handlebars.create();
   for (const [name, value] of helpers) {
     // Handlebars appends its own options to the template's arguments.
-    handlebars.registerHelper(name, (...given: unknown[]) => call(value, given.slice(0, -1)));
+    handlebars.registerHelper(name, (...args: unknown[]) => call(value, args.slice(0, -1)));
   }
-  const own = Object.fromEntries([...helpers.keys()].map((name) => [name, true]));
+  const userHelpers = Object.fromEntries([...helpers.keys()].map((name) => [name, true]));
   const options = {
     strict: true,
     noEscape: true,
     knownHelpersOnly: true,
-    knownHelpers: { ...own, log: false, lookup: false },
+    knownHelpers: { ...userHelpers, log: false, lookup: false },
   };
   const compileTemplate = ({ file, source }: Template): HandlebarsTemplateDelegate => {
     const render = handlebars.compile(source, options);
-    return (context, given) => {
+    return (context, renderOptions) => {
       try {
-        return render(context, given);
+        return render(context, renderOptions);
       } catch (error) {
         if (error instanceof UserError) throw error;
-        const names = [...namesIn(given?.data?.root ?? context), ...helpers.keys()];
+        const names = [...namesIn(renderOptions?.data?.root ?? context), ...helpers.keys()];
         throw renderingError({ file, source }, error, names);
       }
     };
@@ -132,7 +132,7 @@ function namesIn(value: unknown, path = ''): readonly string[] {
 /** Loads the user's helpers. @throws UserError naming the file and the problem */
 export async function loadHelpers(path: string): Promise<TemplateHelpers> {
   const { file, create } = await loadModule(path, 'helpers', 'prompts.helpers');
-  const created = await create({}, 'prompts.helpers');
-  if (!isObject(created)) throw new UserError({ file, message: 'create must return an object of helpers' });
-  return new Map(Object.entries(created as Record<string, Helper>));
+  const helpers = await create({}, 'prompts.helpers');
+  if (!isObject(helpers)) throw new UserError({ file, message: 'create must return an object of helpers' });
+  return new Map(Object.entries(helpers as Record<string, Helper>));
 }

@@ -10,12 +10,12 @@ export function variablesOf(
   if (schema instanceof z.ZodArray) return variablesOf(schema.element, `${path}[]`);
   if (!(schema instanceof z.ZodObject)) return [];
   return Object.entries(schema.shape).flatMap(([name, field]) => {
-    const own = path === '' ? name : `${path}.${name}`;
-    const nested = variablesOf(field, own);
+    const fieldPath = path === '' ? name : `${path}.${name}`;
+    const nested = variablesOf(field, fieldPath);
     const description = field.description;
     return description === undefined
       ? nested
-      : [{ path: own, type: typeName(field), description }, ...nested];
+      : [{ path: fieldPath, type: typeName(field), description }, ...nested];
   });
 }
 
@@ -32,8 +32,8 @@ function typeName(schema: z.core.$ZodType): string {
  * and one in which everything optional is null, booleans are false, and lists are empty.
  * @param more fields that aren't in the schema
  */
-export const samplesOf = (schema: z.core.$ZodType, more: object = {}): readonly object[] =>
-  [true, false].map((isFull) => ({ ...(sampleOf(schema, isFull) as object), ...more }));
+export const samplesOf = (schema: z.core.$ZodType, extraFields: object = {}): readonly object[] =>
+  [true, false].map((isFull) => ({ ...(sampleOf(schema, isFull) as object), ...extraFields }));
 
 function sampleOf(schema: z.core.$ZodType, isFull: boolean): unknown {
   if (schema instanceof z.ZodNullable) return isFull ? sampleOf(schema.unwrap(), isFull) : null;

@@ -39,14 +39,14 @@ function legAt(
   const names = new Set(turns.map(({ member }) => member));
   const latest = legs.findLastIndex(({ name }) => names.has(name));
   const [leg, next] = [legs[latest] ?? legs[0]!, legs[latest + 1]];
-  const own = turns.filter(({ member }) => member === leg.name);
-  const since = own.reduce((first, one) => Math.min(first, one.iteration), iteration);
-  if (own.length === 0 || next === undefined) return { leg, since };
+  const legTurns = turns.filter(({ member }) => member === leg.name);
+  const since = legTurns.reduce((first, one) => Math.min(first, one.iteration), iteration);
+  if (legTurns.length === 0 || next === undefined) return { leg, since };
   const entries = entriesBefore(pastProposals?.entries ?? [], iteration);
   // A search learns nothing from equal returns, so the leg before it becomes twice as long.
   const isFlat = entries.every(({ score }) => score === entries[0]!.score);
   const end = isFlat && next.proposer.model === undefined ? doubleEnd(leg.end) : leg.end;
-  const progress = { calls: own.length, since, entries, paired: task.noisy !== true };
+  const progress = { calls: legTurns.length, since, entries, paired: task.noisy !== true };
   return hasEnded(end, progress) ? { leg: next, since: iteration } : { leg, since };
 }
 
@@ -78,8 +78,8 @@ function hasEnded(
   const floor = floorOf(entries, paired);
   // By chance, the best of 20 equal policies exceeds their median by the floor as often as two equal ones differ by it.
   if (until === 'signal') return floor !== undefined && largest(scores) - median(scores) > floor;
-  const gained = largest(scores) - largest(scores.slice(0, -patience));
-  return evaluationCount >= patience && scores.length > patience && gained <= (floor ?? 0);
+  const gain = largest(scores) - largest(scores.slice(0, -patience));
+  return evaluationCount >= patience && scores.length > patience && gain <= (floor ?? 0);
 }
 
 /** Computes the noise floor of the best policies; those with equal returns act alike, and count once. */

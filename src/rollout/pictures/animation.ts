@@ -34,19 +34,19 @@ const turnSeconds = 0.7;
  * @param stepSeconds simulated seconds per step; without it, each step is a turn of at most 0.7 s
  * @param maxFrames maximum number of moments, at least 2
  */
-export function paceOf(steps: number, stepSeconds: number | undefined, maxFrames: number): Pace {
+export function paceOf(stepCount: number, stepSeconds: number | undefined, maxFrames: number): Pace {
   const maxDuration = stepSeconds === undefined ? maxUntimedSeconds : maxSeconds;
-  const step = Math.min(stepSeconds ?? turnSeconds, maxDuration / Math.max(1, steps));
-  const minStride = Math.max(1, Math.ceil(steps / (maxFrames - 1)));
-  const stride = Math.max(minStride, Math.round(1 / (maxFrameRate * step)));
-  const seconds = stride * step;
+  const stepDuration = Math.min(stepSeconds ?? turnSeconds, maxDuration / Math.max(1, stepCount));
+  const minStride = Math.max(1, Math.ceil(stepCount / (maxFrames - 1)));
+  const stride = Math.max(minStride, Math.round(1 / (maxFrameRate * stepDuration)));
+  const seconds = stride * stepDuration;
   const speed = stepSeconds === undefined ? 1 : (stride * stepSeconds) / seconds;
   return { stride, seconds, ...(Math.abs(speed - 1) > 0.05 && { speed }) };
 }
 
 /** True for every `stride`-th step and the last one. */
-export function isShown(step: number, steps: number, { stride }: Pace): boolean {
-  return step % stride === 0 || step === steps;
+export function isShown(step: number, stepCount: number, { stride }: Pace): boolean {
+  return step % stride === 0 || step === stepCount;
 }
 
 /** Figures shown between the title and the scene. */
@@ -62,10 +62,10 @@ export function captionsOf({ moments }: Pick<Animation, 'moments'>): readonly Ca
     : moments.some((moment) => Math.abs(moment.return) >= 100)
       ? 1
       : 2;
-  const last = moments.at(-1)!.step;
+  const lastStep = moments.at(-1)!.step;
   return moments.map(({ step, return: total }) => ({
     return: total.toFixed(decimals).replace('-', '−'),
-    step: `${step} of ${last}`,
+    step: `${step} of ${lastStep}`,
   }));
 }
 
@@ -99,14 +99,14 @@ export interface Layout {
 
 /** Lays out a picture of this width: the caption, and below it the scene, which fits into a square of this width. */
 export function layoutOf({ view }: Pick<Frame, 'view'>, width: number): Layout {
-  const [across, up] = [view.max[0] - view.min[0], view.max[1] - view.min[1]];
-  const scale = width / Math.max(across, up);
+  const [frameWidth, frameHeight] = [view.max[0] - view.min[0], view.max[1] - view.min[1]];
+  const scale = width / Math.max(frameWidth, frameHeight);
   const top = Math.round(width * 0.125);
   const scene = {
-    left: Math.round((width - across * scale) / 2),
+    left: Math.round((width - frameWidth * scale) / 2),
     top,
-    width: Math.round(across * scale),
-    height: Math.round(up * scale),
+    width: Math.round(frameWidth * scale),
+    height: Math.round(frameHeight * scale),
   };
   const margin = width * 0.03;
   return {

@@ -43,7 +43,7 @@ export function svgAnimation(animation: Animation, width: number): string {
     `<title>${escapeXml(title)}</title>`,
     `<style>${style}</style>`,
     `<rect ${paintAttributes('page')} fill="currentColor" width="${viewBoxWidth}" height="${height}"/>`,
-    caption(animation, captions, layout, timing),
+    captionSvg(animation, captions, layout, timing),
     `<svg x="${scene.left}" y="${scene.top}" width="${scene.width}" height="${scene.height}" fill="none" stroke="currentColor" stroke-linecap="round" stroke-linejoin="round" fill-rule="evenodd">`,
     ...sceneElements(animation, layout, timing),
     '</svg>',
@@ -56,18 +56,18 @@ const style = [
   '@media(prefers-reduced-motion:reduce){.moving{display:none}.still{display:inline}}',
 ].join('');
 
-function caption(animation: Animation, captions: readonly Caption[], layout: Layout, timing: LoopTiming) {
+function captionSvg(animation: Animation, captions: readonly Caption[], layout: Layout, timing: LoopTiming) {
   const { title, figures, columns, margin } = layout.caption;
   const speed = speedText(animation.pace);
   // An average letter is about 0.58 times as wide as the font size.
   const room = layout.width - 3 * margin - (speed?.length ?? 0) * figures.size * 0.58;
   const size = Math.min(title.size, room / (animation.title.length * 0.58));
-  const note = `${paintAttributes('note')} fill="currentColor" y="${figures.baseline}" font-size="${figures.size}"`;
+  const noteAttributes = `${paintAttributes('note')} fill="currentColor" y="${figures.baseline}" font-size="${figures.size}"`;
   return [
     `<text ${paintAttributes('writing')} fill="currentColor" font-weight="600" x="${margin}" y="${title.baseline}" font-size="${Number(size.toFixed(1))}">${escapeXml(animation.title)}</text>`,
     speed &&
       `<text ${paintAttributes('note')} fill="currentColor" text-anchor="end" x="${layout.width - margin}" y="${title.baseline}" font-size="${figures.size}">${speed}</text>`,
-    `<text ${note} x="${columns[0]}">return</text><text ${note} x="${columns[2]}">step</text>`,
+    `<text ${noteAttributes} x="${columns[0]}">return</text><text ${noteAttributes} x="${columns[2]}">step</text>`,
     captionFigures(animation, captions, layout, timing),
   ]
     .filter((line) => line !== undefined)
@@ -82,14 +82,14 @@ function captionFigures(
   timing: LoopTiming,
 ): string {
   const { figures, columns, title } = layout.caption;
-  const every = Math.max(1, Math.ceil(captionSeconds / animation.pace.seconds));
-  const shown = captions.filter((_, i) => i % every === 0 && i < captions.length - 1);
-  const lines = [...shown, captions.at(-1)!];
+  const stride = Math.max(1, Math.ceil(captionSeconds / animation.pace.seconds));
+  const shownCaptions = captions.filter((_, i) => i % stride === 0 && i < captions.length - 1);
+  const lines = [...shownCaptions, captions.at(-1)!];
   const lineHeight = layout.scene.top - title.baseline;
   const top = title.baseline + figures.size * 0.3;
   const baseline = figures.baseline - top;
   const lineOf = (i: number) =>
-    i === captions.length - 1 ? lines.length - 1 : Math.min(Math.floor(i / every), lines.length - 1);
+    i === captions.length - 1 ? lines.length - 1 : Math.min(Math.floor(i / stride), lines.length - 1);
   const shiftOf = (line: number) => Number((baseline - lineHeight * (line + 1)).toFixed(1));
   const shifts = extendToLoop(
     captions.map((_, i) => `${shiftOf(lineOf(i))}`),
@@ -116,14 +116,14 @@ function sceneElements({ moments }: Animation, layout: Layout, timing: LoopTimin
     run = [];
   };
   for (const track of tracksOf(moments.map(({ frame }) => svgShapes(frame, layout)))) {
-    const [first] = track;
-    if (first === undefined || track.some((shape) => shape?.place !== first.place)) {
+    const [firstShape] = track;
+    if (firstShape === undefined || track.some((shape) => shape?.place !== firstShape.place)) {
       endRun();
       elements.push(movingElement(track, timing));
       continue;
     }
-    if (!first.isJoinable || run[0]?.attributes !== first.attributes) endRun();
-    run.push(first);
+    if (!firstShape.isJoinable || run[0]?.attributes !== firstShape.attributes) endRun();
+    run.push(firstShape);
   }
   endRun();
   return elements;
@@ -133,13 +133,13 @@ function sceneElements({ moments }: Animation, layout: Layout, timing: LoopTimin
 const offscreen = { path: 'M0 0', text: '-9999 0' } as const;
 
 function movingElement(track: Track, timing: LoopTiming): string {
-  const shape = track.find((one) => one !== undefined)!;
-  const places = track.map((one) => one?.place ?? offscreen[shape.kind]);
-  const last = places.at(-1)!;
+  const shape = track.find((item) => item !== undefined)!;
+  const places = track.map((item) => item?.place ?? offscreen[shape.kind]);
+  const lastPlace = places.at(-1)!;
   const target = shape.kind === 'text' ? ({ transform: 'translate' } as const) : { attribute: 'd' };
   return movingOrStill(
-    element(shape, last, motionElement(target, extendToLoop(places, timing), timing)),
-    track.at(-1) === undefined ? '' : element(shape, last),
+    element(shape, lastPlace, motionElement(target, extendToLoop(places, timing), timing)),
+    track.at(-1) === undefined ? '' : element(shape, lastPlace),
   );
 }
 

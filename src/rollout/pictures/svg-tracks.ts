@@ -24,18 +24,18 @@ export function motionElement(
 }
 
 /** Writes all values at equal intervals, or each change with its time, whichever is shorter. */
-function shortestMotion(values: readonly string[], moments: number): string {
+function shortestMotion(values: readonly string[], momentCount: number): string {
   const changes = [...values.keys()].filter((i) => i === 0 || values[i] !== values[i - 1]);
   const times = changes.map(
     (i) =>
-      (i / moments)
+      (i / momentCount)
         .toFixed(4)
         .replace(/^0\./, '.')
         .replace(/\.?0{1,4}$/, '') || '0',
   );
   const sparse = `values="${changes.map((i) => values[i]).join(';')}" keyTimes="${times.join(';')}"`;
-  const all = `values="${values.join(';')}"`;
-  return sparse.length < all.length ? sparse : all;
+  const dense = `values="${values.join(';')}"`;
+  return sparse.length < dense.length ? sparse : dense;
 }
 
 /** Moving elements, and their still final state for users who prefer reduced motion. */
@@ -59,21 +59,21 @@ export function tracksOf(moments: readonly (readonly SvgShape[])[]): readonly Tr
   let tracks: (SvgShape | undefined)[][] = [];
   const lastShapes = new Map<readonly (SvgShape | undefined)[], SvgShape>();
   for (const [moment, shapes] of moments.entries()) {
-    const next: typeof tracks = [];
-    let passed = 0;
+    const nextTracks: typeof tracks = [];
+    let start = 0;
     for (const shape of shapes) {
-      const index = tracks.findIndex((track, i) => i >= passed && looksSame(lastShapes.get(track)!, shape));
+      const index = tracks.findIndex((track, i) => i >= start && looksSame(lastShapes.get(track)!, shape));
       const track = tracks[index] ?? Array.from({ length: moment });
       if (index >= 0) {
-        append(next, tracks.slice(passed, index));
-        passed = index + 1;
+        append(nextTracks, tracks.slice(start, index));
+        start = index + 1;
       }
       track[moment] = shape;
       lastShapes.set(track, shape);
-      next.push(track);
+      nextTracks.push(track);
     }
-    append(next, tracks.slice(passed));
-    tracks = next;
+    append(nextTracks, tracks.slice(start));
+    tracks = nextTracks;
   }
   return tracks.map((track) => Array.from({ length: moments.length }, (_, moment) => track[moment]));
 }
@@ -121,28 +121,28 @@ const capitalHeight = 0.72;
 
 const fillAttributes = 'fill="currentColor" stroke="none"';
 
-/** @param to maps a point of a frame to the picture */
+/** @param toView maps a point of a frame to the picture */
 function partsOf(
   shape: Shape,
   scale: number,
-  to: (point: Point) => Point,
+  toView: (point: Point) => Point,
 ): { readonly style: string; readonly place: string } {
   const strokeAttribute = (width: number) => `stroke-width="${roundLength(width * scale)}"`;
   switch (shape.kind) {
     case 'line':
-      return { style: strokeAttribute(shape.width), place: `M${joinNumbers(shape.points.map(to))}` };
+      return { style: strokeAttribute(shape.width), place: `M${joinNumbers(shape.points.map(toView))}` };
     case 'polygon':
-      return { style: fillAttributes, place: `M${joinNumbers(shape.points.map(to))}z` };
+      return { style: fillAttributes, place: `M${joinNumbers(shape.points.map(toView))}z` };
     case 'circle':
       // A line of zero length; its round caps form the circle.
-      return { style: strokeAttribute(2 * shape.radius), place: `M${joinNumbers([to(shape.center)])}h0` };
+      return { style: strokeAttribute(2 * shape.radius), place: `M${joinNumbers([toView(shape.center)])}h0` };
     case 'rectangle': {
-      const [[left, bottom], [right, top]] = [to(shape.min), to(shape.max)];
+      const [[left, bottom], [right, top]] = [toView(shape.min), toView(shape.max)];
       return { style: fillAttributes, place: `M${joinNumbers([[left, top]])}H${right}V${bottom}H${left}z` };
     }
     case 'text': {
       const size = shape.height * scale;
-      const [x, y] = to(shape.center);
+      const [x, y] = toView(shape.center);
       return {
         style: `${fillAttributes} text-anchor="middle" font-size="${roundLength(size)}"`,
         place: `${x} ${y + Math.round((size * capitalHeight) / 2)}`,

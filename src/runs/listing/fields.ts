@@ -72,9 +72,9 @@ export function compareValues(a: Value, b: Value, sign = 1): number {
 
 /** @param sort a key; a leading `-` means descending order */
 export function sortItems(items: readonly Item[], sort: string): readonly Item[] {
-  const isDown = sort.startsWith('-');
-  const { get } = fieldOf(isDown ? sort.slice(1) : sort);
+  const isDescending = sort.startsWith('-');
+  const { get } = fieldOf(isDescending ? sort.slice(1) : sort);
   return items.toSorted(
-    (a, b) => compareValues(get(a), get(b), isDown ? -1 : 1) || compareValues(a.name, b.name),
+    (a, b) => compareValues(get(a), get(b), isDescending ? -1 : 1) || compareValues(a.name, b.name),
   );
 }

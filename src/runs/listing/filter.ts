@@ -39,16 +39,16 @@ function testOf(part: string, configKeys: readonly string[] | undefined): ItemTe
   if (sign !== '=')
     return `“${part}”: filters support only =, not ${sign}${/[<>]/.test(sign) ? `. For ranges, write ${key}=400.. (at least), ${key}=..400 (at most) or ${key}=100..400` : ''}`;
   const field = fieldOf(key);
-  if (!isKnown(field, configKeys)) return unknownKeyMessage(key, configKeys ?? []);
+  if (!isKnownField(field, configKeys)) return unknownKeyMessage(key, configKeys ?? []);
   const accepts = valueTest(field, key, value);
   return typeof accepts === 'string' ? accepts : { accepts, key: field.key };
 }
 
 function wordTest(word: string): ItemTest['accepts'] {
-  const wanted = word.toLowerCase();
+  const lowerWord = word.toLowerCase();
   return ({ environment, kind, model, name, status, tags }) =>
     [name, kind, status, environment ?? '', model ?? '', ...tags].some((text) =>
-      text.toLowerCase().includes(wanted),
+      text.toLowerCase().includes(lowerWord),
     );
 }
 
@@ -66,9 +66,9 @@ function valueTest(field: Field, name: string, value: string): ItemTest['accepts
         return `${name} must be a date or a range of dates, such as 2026-01, 2026-01-31.. or 2026-01-01..2026-01-31, not “${value}”`;
       const [first, last] = range;
       return (item) => {
-        const own = get(item);
+        const itemValue = get(item);
         // An upper end such as 2026-01 includes every time that begins with it.
-        return own !== null && own >= first && (last === '' || own <= `${last}\uffff`);
+        return itemValue !== null && itemValue >= first && (last === '' || itemValue <= `${last}\uffff`);
       };
     }
     case 'setting':
@@ -90,33 +90,33 @@ function rangeOf(value: string): readonly [string, string] | undefined {
   return more.length > 0 || (first === '' && last === '') ? undefined : [first, last];
 }
 
-function rangeTest(of: Field['get'], [first, last]: readonly [string, string]): ItemTest['accepts'] {
+function rangeTest(get: Field['get'], [first, last]: readonly [string, string]): ItemTest['accepts'] {
   const [low, high] = [first === '' ? -Infinity : Number(first), last === '' ? Infinity : Number(last)];
   return (item) => {
-    const own = of(item);
-    return typeof own === 'number' && own >= low && own <= high;
+    const itemValue = get(item);
+    return typeof itemValue === 'number' && itemValue >= low && itemValue <= high;
   };
 }
 
 const patternTest = (pattern: string) => (text: string) => isMatch(pattern.toLowerCase(), text.toLowerCase());
 
-function textTest(of: Field['get'], pattern: string): ItemTest['accepts'] {
+function textTest(get: Field['get'], pattern: string): ItemTest['accepts'] {
   return (item) => {
-    const own = of(item);
-    return own !== null && patternTest(pattern)(String(own));
+    const itemValue = get(item);
+    return itemValue !== null && patternTest(pattern)(String(itemValue));
   };
 }
 
 /** True for fields, config keys and config sections; true for any key until the config keys are loaded. */
-export const isKnown = ({ key, kind }: Field, configKeys: readonly string[] | undefined): boolean =>
-  kind !== 'setting' || (configKeys?.some((one) => one === key || one.startsWith(`${key}.`)) ?? true);
+export const isKnownField = ({ key, kind }: Field, configKeys: readonly string[] | undefined): boolean =>
+  kind !== 'setting' || (configKeys?.some((name) => name === key || name.startsWith(`${key}.`)) ?? true);
 
 /** The error message for an unknown key. */
 export function unknownKeyMessage(key: string, configKeys: readonly string[]): string {
-  const known = itemFields.map((field) => field.key);
-  const near = [...known, ...Object.keys(aliases), ...configKeys].find(
-    (one) => one.endsWith(`.${key}`) || distance(one, key) <= Math.min(2, key.length / 2),
+  const fieldKeys = itemFields.map((field) => field.key);
+  const near = [...fieldKeys, ...Object.keys(aliases), ...configKeys].find(
+    (name) => name.endsWith(`.${key}`) || distance(name, key) <= Math.min(2, key.length / 2),
   );
-  const keyHelp = `use a field (${known.join(', ')}) or a config key such as ${configKeys[0] ?? 'model.temperature'}`;
+  const keyHelp = `use a field (${fieldKeys.join(', ')}) or a config key such as ${configKeys[0] ?? 'model.temperature'}`;
   return `“${key}” is neither a field nor a config key of these runs; ${near === undefined ? keyHelp : `did you mean ${near}?`}`;
 }

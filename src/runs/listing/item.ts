@@ -1,14 +1,14 @@
 /** Runs, training runs and directories of runs as items of a list. Browsers also load this file. */
 
 const singleKinds = ['run', 'play', 'training'] as const;
-const holderKinds = ['evaluation', 'sweep'] as const;
+const studyKinds = ['evaluation', 'sweep'] as const;
 
-export const itemKinds = [...singleKinds, ...holderKinds];
+export const itemKinds = [...singleKinds, ...studyKinds];
 
 export type ItemKind = (typeof itemKinds)[number];
 
-export const isHolder = ({ kind }: Pick<Item, 'kind'>): boolean =>
-  (holderKinds as readonly ItemKind[]).includes(kind);
+export const holdsRuns = ({ kind }: Pick<Item, 'kind'>): boolean =>
+  (studyKinds as readonly ItemKind[]).includes(kind);
 
 export const itemStatuses = ['running', 'crashed', 'interrupted', 'failed', 'completed'] as const;
 

@@ -8,8 +8,8 @@ import { formatReturn } from '../../base/text/numbers.js';
 import { type Column, number, terminalTable, text } from '../../base/text/table.js';
 import { tunedFolder } from '../training-files.js';
 import { compareValues, fieldOf, isSettingKey, sortItems } from './fields.js';
-import { isKnown, parseFilter, unknownKeyMessage } from './filter.js';
-import { type Item, isHolder } from './item.js';
+import { isKnownField, parseFilter, unknownKeyMessage } from './filter.js';
+import { holdsRuns, type Item } from './item.js';
 import { type LocatedItem, type ScanRoot, scanItems, totalsOf, unknownFields } from './scan.js';
 
 /** The directories in which to look for runs. */
@@ -42,7 +42,7 @@ export interface ListLine {
  */
 export function listLines(folders: RunFolders) {
   const itemsByName = scanItems(rootsOf(folders));
-  const items = [...itemsByName.values()].filter(({ item }) => !isHolder(item));
+  const items = [...itemsByName.values()].filter(({ item }) => !holdsRuns(item));
   const startKey = ({ item, training }: LocatedItem) => `${training ? 1 : 0} ${item.started ?? ''}`;
   const lines = groupBy(
     items
@@ -77,13 +77,13 @@ export const usedKeys = ({ filters, sort = 'name' }: ListSelection): readonly st
  * @throws UserError for an invalid filter or sort key
  */
 export function selectItems<T extends LocatedItem>(
-  places: readonly T[],
+  items: readonly T[],
   { filters, limit, sort }: ListSelection,
   configKeys: readonly string[],
 ): readonly T[] {
   const { accepts, problems } = parseFilter(filters, configKeys);
   if (problems[0] !== undefined) throw new UserError({ field: 'filters', message: problems[0] });
-  const locatedByItem = new Map(places.map((place) => [place.item, place]));
+  const locatedByItem = new Map(items.map((located) => [located.item, located]));
   const accepted = [...locatedByItem.keys()].filter(accepts);
   const selected =
     sort === undefined
@@ -95,7 +95,7 @@ export function selectItems<T extends LocatedItem>(
 /** Returns the order for a key: ascending for texts, descending for numbers and times. */
 function sortOf(items: readonly Item[], key: string, configKeys: readonly string[]): string {
   const field = fieldOf(key);
-  if (!isKnown(field, configKeys))
+  if (!isKnownField(field, configKeys))
     throw new UserError({ field: '--sort', message: unknownKeyMessage(key, configKeys) });
   const isText = items.some((item) => typeof field.get(item) === 'string');
   return isText && field.kind !== 'time' ? key : `-${key}`;

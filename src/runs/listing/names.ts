@@ -9,7 +9,7 @@ import { foldersMatching, isPattern } from '../../base/files/files.js';
 import { shellWord } from '../../base/text/one-line.js';
 import { itemsBelow, runsBelow } from '../finder.js';
 import { noRunError, runFiles } from '../reader.js';
-import { isTraining, trainingFiles } from '../training-files.js';
+import { hasTraining, trainingFiles } from '../training-files.js';
 import { compareValues } from './fields.js';
 import { isStudy, type ListLine, listLines, type RunFolders, rootsOf } from './listing.js';
 import { type LocatedItem, scanItems } from './scan.js';
@@ -33,9 +33,9 @@ export const findRun = (name: string, folders: RunFolders): string => findItem(n
  * @throws UserError if none or several match; the error suggests names if there are any
  */
 export function findItem(name: string, folders: RunFolders, kinds: readonly MatchKind[]): NameMatch {
-  const found = allMatches(name, folders, ({ kind }) => kinds.includes(kind));
-  if (found.length === 1) return found[0]!;
-  if (found.length > 1) throw ambiguousError(name, found, folders);
+  const matches = allMatches(name, folders, ({ kind }) => kinds.includes(kind));
+  if (matches.length === 1) return matches[0]!;
+  if (matches.length > 1) throw ambiguousError(name, matches, folders);
   const result = pathsOf(name, folders).find(isResult);
   if (result !== undefined) return findItem(dirname(result), folders, kinds);
   const [folder] = allMatches(name, folders, ({ kind }) => kind === 'folder');
@@ -45,7 +45,7 @@ export function findItem(name: string, folders: RunFolders, kinds: readonly Matc
 }
 
 /** True if a training run wrote its model, adapter or policy to this directory. */
-const isResult = (path: string) => existsSync(join(path, trainingFiles.about)) && isTraining(dirname(path));
+const isResult = (path: string) => existsSync(join(path, trainingFiles.about)) && hasTraining(dirname(path));
 
 /**
  * Paths of the runs with these names, without duplicates, in the given order.
@@ -57,13 +57,13 @@ export function findRuns(
   folders: RunFolders,
   isWhole: (found: NameMatch) => boolean = () => false,
 ): readonly string[] {
-  const found = names.flatMap((name) => {
-    const items = findMatches(name, folders, (one) => one.kind !== 'training' || isWhole(one));
-    const runs = items.flatMap((one) => (isWhole(one) ? one.path : runsBelow(one.path)));
+  const paths = names.flatMap((name) => {
+    const items = findMatches(name, folders, (match) => match.kind !== 'training' || isWhole(match));
+    const runs = items.flatMap((match) => (isWhole(match) ? match.path : runsBelow(match.path)));
     if (runs.length === 0) throw missingError(name, folders);
     return runs;
   });
-  return [...new Map(found.map((path) => [realpathSync(path), path])).values()];
+  return [...new Map(paths.map((path) => [realpathSync(path), path])).values()];
 }
 
 /**
@@ -73,22 +73,22 @@ export function findRuns(
  */
 export function findPaths(name: string, folders: RunFolders): readonly string[] {
   const holdsAll = (path: string) => foldersOf(folders).some((folder) => `${folder}/`.startsWith(`${path}/`));
-  const found = findMatches(name, folders, ({ path }) => !holdsAll(path));
-  if (found.length === 0) throw missingError(name, folders);
-  return outermostOf(found).map(({ path }) => path);
+  const matches = findMatches(name, folders, ({ path }) => !holdsAll(path));
+  if (matches.length === 0) throw missingError(name, folders);
+  return outermostOf(matches).map(({ path }) => path);
 }
 
 /** @throws UserError if something other than a pattern matches several items */
 function findMatches(name: string, folders: RunFolders, isWanted: (found: NameMatch) => boolean) {
-  const found = allMatches(name, folders, isWanted);
-  if (found.length > 1 && !isPattern(name)) throw ambiguousError(name, found, folders);
-  return found;
+  const matches = allMatches(name, folders, isWanted);
+  if (matches.length > 1 && !isPattern(name)) throw ambiguousError(name, matches, folders);
+  return matches;
 }
 
 /** Everything that a name can refer to: several items for a pattern or an ambiguous name. */
-function allMatches(name: string, folders: RunFolders, wanted: (found: NameMatch) => boolean) {
+function allMatches(name: string, folders: RunFolders, accepts: (found: NameMatch) => boolean) {
   const isWanted = (found: NameMatch | undefined): found is NameMatch => {
-    if (found === undefined || !wanted(found)) return false;
+    if (found === undefined || !accepts(found)) return false;
     rejectOutsideLink(found.path, folders);
     return true;
   };
@@ -118,7 +118,7 @@ function allMatches(name: string, folders: RunFolders, wanted: (found: NameMatch
 
 /** @throws UserError if the path is in a folder of runs, but a link leads out of that folder */
 function rejectOutsideLink(path: string, folders: RunFolders): void {
-  const folder = foldersOf(folders).find((one) => isBelow(path, one));
+  const folder = foldersOf(folders).find((root) => isBelow(path, root));
   if (folder === undefined || isBelow(realpathSync(path), realpathSync(folder))) return;
   throw outsideError(path, folder, `use its target: ${realpathSync(path)}`);
 }
@@ -134,7 +134,7 @@ export function requireConfined(name: string, folders: RunFolders): void {
   const paths = isPattern(name)
     ? searchRoots(name, folders).flatMap((root) => foldersMatching(name, root))
     : pathsOf(name, folders);
-  for (const path of paths.filter((one) => existsSync(one))) {
+  for (const path of paths.filter((candidate) => existsSync(candidate))) {
     const realPath = realpathSync(path);
     if (!roots.some((root) => isBelow(realPath, root) || realPath === root))
       throw outsideError(name, 'the working directory', 'choose a path inside it');
@@ -153,13 +153,13 @@ const searchRoots = (name: string, { cwd, runsDir }: RunFolders) =>
 /** Paths that a name can mean, in order of precedence, including one in the folder of training runs. */
 function pathsOf(name: string, folders: RunFolders): readonly string[] {
   if (isAbsolute(name)) return [name];
-  const [root = '', ...others] = foldersOf(folders);
-  return [folders.cwd, ...others, root].map((folder) => resolve(folder, name));
+  const [runsFolder = '', ...others] = foldersOf(folders);
+  return [folders.cwd, ...others, runsFolder].map((folder) => resolve(folder, name));
 }
 
 function matchAt(path: string): NameMatch | undefined {
   if (existsSync(join(path, runFiles.manifest))) return { kind: 'run', path };
-  if (isTraining(path)) return { kind: 'training', path };
+  if (hasTraining(path)) return { kind: 'training', path };
   return runsBelow(path).length > 0 ? { kind: 'folder', path } : undefined;
 }
 
@@ -169,8 +169,8 @@ const matchOf = (line: ListLine): NameMatch => ({
 });
 
 /** The run that was started last; empty if there is none. */
-export const newestRun = (places: Iterable<LocatedItem>): readonly LocatedItem[] =>
-  [...places]
+export const newestRun = (items: Iterable<LocatedItem>): readonly LocatedItem[] =>
+  [...items]
     .filter(({ summary }) => summary)
     .toSorted((a, b) => compareValues(a.item.started, b.item.started))
     .slice(-1);
@@ -197,52 +197,52 @@ export const runNames = (folders: RunFolders): readonly string[] => [
  * Items whose name or base name begins with `start`; if some base names equal `start`, only those items. A matching
  * directory replaces its contents.
  */
-function matchPrefix(start: string, all: readonly NameMatch[], folders: RunFolders): readonly NameMatch[] {
+function matchPrefix(start: string, items: readonly NameMatch[], folders: RunFolders): readonly NameMatch[] {
   if (start === '') return [];
-  const candidates = all.filter(
+  const candidates = items.filter(
     ({ path }) => nameOf(path, folders).startsWith(start) || basename(path).startsWith(start),
   );
-  const exact = candidates.filter(({ path }) => basename(path) === start);
-  return outermostOf(exact.length > 0 ? exact : candidates);
+  const exactMatches = candidates.filter(({ path }) => basename(path) === start);
+  return outermostOf(exactMatches.length > 0 ? exactMatches : candidates);
 }
 
 /** Removes items that are inside other items. */
-function outermostOf(found: readonly NameMatch[]): readonly NameMatch[] {
-  const paths = new Set(found.map(({ path }) => path));
-  const isHeld = (path: string): boolean =>
-    dirname(path) !== path && (paths.has(dirname(path)) || isHeld(dirname(path)));
-  return found.filter(({ path }) => !isHeld(path));
+function outermostOf(matches: readonly NameMatch[]): readonly NameMatch[] {
+  const paths = new Set(matches.map(({ path }) => path));
+  const isInner = (path: string): boolean =>
+    dirname(path) !== path && (paths.has(dirname(path)) || isInner(dirname(path)));
+  return matches.filter(({ path }) => !isInner(path));
 }
 
 /** Path relative to the runs directory, the folder of training runs or the working directory; absolute elsewhere. */
 function nameOf(path: string, folders: RunFolders): string {
-  const enclosing = [...foldersOf(folders), folders.cwd].find((folder) => path.startsWith(`${folder}/`));
-  return enclosing === undefined ? path : relative(enclosing, path);
+  const root = [...foldersOf(folders), folders.cwd].find((folder) => path.startsWith(`${folder}/`));
+  return root === undefined ? path : relative(root, path);
 }
 
 function ambiguousError(
   name: string,
-  found: readonly NameMatch[],
+  matches: readonly NameMatch[],
   folders: RunFolders,
-  message = `this ${isPattern(name) ? 'pattern' : 'name'} matches ${found.length} runs or directories; choose one`,
+  message = `this ${isPattern(name) ? 'pattern' : 'name'} matches ${matches.length} runs or directories; choose one`,
 ): UserError {
   return new UserError({
     field: 'run',
     message,
     value: name,
-    alternatives: found.map(({ path }) => nameOf(path, folders)),
+    alternatives: matches.map(({ path }) => nameOf(path, folders)),
   });
 }
 
 /** The error to throw if nothing matches. */
 function missingError(name: string, folders: RunFolders): UserError {
-  const existing = isPattern(name) ? undefined : pathsOf(name, folders).find((path) => existsSync(path));
-  if (existing !== undefined) return noRunError(existing);
-  const enclosing = pathsOf(dirname(name), folders).find(
+  const existingPath = isPattern(name) ? undefined : pathsOf(name, folders).find((path) => existsSync(path));
+  if (existingPath !== undefined) return noRunError(existingPath);
+  const parentFolder = pathsOf(dirname(name), folders).find(
     (path) => dirname(name) !== '.' && runsBelow(path).length > 0,
   );
-  const names = enclosing
-    ? runsBelow(enclosing).map((path) => join(dirname(name), relative(enclosing, path).split(sep)[0]!))
+  const names = parentFolder
+    ? runsBelow(parentFolder).map((path) => join(dirname(name), relative(parentFolder, path).split(sep)[0]!))
     : allItems(folders).map(({ path }) => nameOf(path, folders));
   return new UserError({
     message: `${isPattern(name) ? 'no run matches' : 'no such run:'} ${name}`,

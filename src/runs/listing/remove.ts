@@ -17,11 +17,11 @@ export function removableDirectories(path: string): readonly string[] {
   if (planAt(path) !== undefined) return [path];
   const runs = runsBelow(path);
   // A training run can be inside another one, and is deleted before it.
-  const trainings = trainingRunsBelow(path).toReversed();
+  const trainingRuns = trainingRunsBelow(path).toReversed();
   // Throw for a damaged record, because policyloop may not have created the directory.
   for (const run of runs) readManifest(run);
-  for (const training of trainings) readTraining(training);
-  return [...runs, ...trainings];
+  for (const trainingRun of trainingRuns) readTraining(trainingRun);
+  return [...runs, ...trainingRuns];
 }
 
 /** Deletes a directory that `removableDirectories` returned. Can be repeated after an interruption. */
@@ -53,7 +53,7 @@ function requireIdle(path: string): void {
 
 /** Total size of the files in a directory, in bytes; doesn't follow links. */
 export function bytesIn(path: string): number {
-  const found = lstatSync(path);
-  if (!found.isDirectory()) return found.size;
+  const stats = lstatSync(path);
+  if (!stats.isDirectory()) return stats.size;
   return readdirSync(path).reduce((sum, name) => sum + bytesIn(join(path, name)), 0);
 }

@@ -10,7 +10,7 @@ import { planFile, runFiles } from '../reader.js';
 import { type RunSummary, summaryOf } from '../summary.js';
 import { measurementText, type RecordedTraining, readTraining } from '../training/trainings.js';
 import { trainingFiles } from '../training-files.js';
-import { type Item, type ItemKind, isHolder } from './item.js';
+import { holdsRuns, type Item, type ItemKind } from './item.js';
 import { labelsFile, readLabels } from './labels.js';
 
 /** A directory to scan. The names of the items in it begin with `prefix`. */
@@ -42,42 +42,45 @@ export interface ScannedItem extends LocatedItem {
 /**
  * Finds the items below the root directories; the result is keyed by name. Rereads a run or training run only if
  * it has changed or its process has ended.
- * @param before the items that the last scan found
+ * @param cache the items that the last scan found
  */
 export function scanItems(
   roots: readonly ScanRoot[],
-  before: ReadonlyMap<string, ScannedItem> = new Map(),
+  cache: ReadonlyMap<string, ScannedItem> = new Map(),
 ): ReadonlyMap<string, ScannedItem> {
   const items = new Map<string, ScannedItem>();
   for (const { path: root, prefix, name: rootName = prefix + basename(root) } of roots)
-    for (const one of itemsBelow(root)) {
-      const name = one.name === '' ? rootName : prefix + one.name;
-      items.set(name, rescan({ ...one, name, within: one.within && prefix + one.within }, before.get(name)));
+    for (const item of itemsBelow(root)) {
+      const name = item.name === '' ? rootName : prefix + item.name;
+      items.set(
+        name,
+        rescan({ ...item, name, within: item.within && prefix + item.within }, cache.get(name)),
+      );
     }
   addTotals(items);
   return items;
 }
 
-function rescan(found: FoundItem, before: ScannedItem | undefined): ScannedItem {
+function rescan(found: FoundItem, cached: ScannedItem | undefined): ScannedItem {
   const { kind, path } = found;
   if (kind === 'plan') return { path, version: '', item: holderItem(found) };
   const files = { run: [runFiles.manifest], training: [trainingFiles.about, trainingFiles.metrics] }[kind];
   const version = versionOf([...files, labelsFile].map((file) => join(path, file)));
   // Only the lock shows whether the process is still running.
   const lock = { run: runFiles.lock, training: trainingFiles.lock }[kind];
-  const isLive = before?.item.status === 'running';
-  if (before?.version === version && (!isLive || isLocked(join(path, lock)))) return before;
-  const own = { name: found.name, within: found.within, tags: readLabels(path).tags };
+  const wasRunning = cached?.item.status === 'running';
+  if (cached?.version === version && (!wasRunning || isLocked(join(path, lock)))) return cached;
+  const ownFields = { name: found.name, within: found.within, tags: readLabels(path).tags };
   if (kind === 'training') {
     const training = unlessDamaged(() => readTraining(path));
     return typeof training === 'string'
       ? { path, version, item: damagedItem(found, 'training', training) }
-      : { path, version, item: { ...trainingItem(training), ...own }, training };
+      : { path, version, item: { ...trainingItem(training), ...ownFields }, training };
   }
   const summary = unlessDamaged(() => summaryOf(path));
   return typeof summary === 'string'
     ? { path, version, item: damagedItem(found, 'run', summary) }
-    : { path, version, item: { ...runItem(summary), ...own }, summary };
+    : { path, version, item: { ...runItem(summary), ...ownFields }, summary };
 }
 
 /** Changes whenever one of the files does. */
@@ -106,16 +109,16 @@ function holderItem({ name, path, within }: FoundItem): Item {
 }
 
 /** Fills in the totals of directories from the runs in them. */
-function addTotals(found: Map<string, ScannedItem>): void {
-  const leaves = [...found.values()].flatMap(({ item }) => (isHolder(item) ? [] : item));
+function addTotals(scannedItems: Map<string, ScannedItem>): void {
+  const leaves = [...scannedItems.values()].flatMap(({ item }) => (holdsRuns(item) ? [] : item));
   const itemsByFolder = groupBy(
     leaves.flatMap((item) => foldersOf(item).map((folder) => ({ folder, item }))),
     ({ folder }) => folder,
   );
-  for (const [name, known] of found) {
+  for (const [name, scanned] of scannedItems) {
     const items = itemsByFolder.get(name)?.map(({ item }) => item) ?? [];
-    if (isHolder(known.item))
-      found.set(name, { ...known, item: { ...known.item, ...holderTotals(known.item, items) } });
+    if (holdsRuns(scanned.item))
+      scannedItems.set(name, { ...scanned, item: { ...scanned.item, ...holderTotals(scanned.item, items) } });
   }
 }
 
@@ -123,7 +126,7 @@ function addTotals(found: Map<string, ScannedItem>): void {
 const foldersOf = ({ name }: Item) => [...name.matchAll(/\//g)].map(({ index }) => name.slice(0, index));
 
 /** True if an item is inside the directory of another item. */
-export const isBelow = ({ name }: Pick<Item, 'name'>, holder: Pick<Item, 'name'>): boolean =>
+export const isInside = ({ name }: Pick<Item, 'name'>, holder: Pick<Item, 'name'>): boolean =>
   name.startsWith(`${holder.name}/`);
 
 function holderTotals(holder: Item, items: readonly Item[]): Partial<Item> {
@@ -207,8 +210,8 @@ function trainingItem(training: RecordedTraining): RecordedItem {
 
 /** The totals of a directory of runs; if its environments or models differ, their number, such as `2 models`. */
 export function totalsOf(items: readonly Item[]) {
-  const valueOrCount = (of: (item: Item) => string | null, plural: string) => {
-    const values = new Set(items.map(of));
+  const valueOrCount = (get: (item: Item) => string | null, plural: string) => {
+    const values = new Set(items.map(get));
     return values.size > 1 ? `${values.size} ${plural}` : ([...values][0] ?? null);
   };
   const total = (of: (item: Item) => number | null) => items.reduce((sum, item) => sum + (of(item) ?? 0), 0);

@@ -8,7 +8,7 @@ import { planAt, runsBelow } from '../finder.js';
 import { readManifest, runFiles, statusOf } from '../reader.js';
 import { requestStop } from '../stop-request.js';
 import { readTraining } from '../training/trainings.js';
-import { isTraining } from '../training-files.js';
+import { hasTraining } from '../training-files.js';
 import type { RunFolders } from './listing.js';
 import { findRuns, type NameMatch } from './names.js';
 
@@ -21,7 +21,7 @@ export interface StopResult {
 
 /** True if a process executes the run, training run or plan at `path`. */
 function isRunning(path: string): boolean {
-  if (isTraining(path)) return readTraining(path).status === 'running';
+  if (hasTraining(path)) return readTraining(path).status === 'running';
   if (existsSync(join(path, runFiles.manifest))) return statusOf(path, readManifest(path)) === 'running';
   return isPlanRunning(path);
 }
@@ -57,15 +57,15 @@ export async function stopRuns(
   { now, seconds }: { readonly now: boolean; readonly seconds: number },
 ): Promise<readonly StopResult[]> {
   const isWhole = ({ kind, path }: NameMatch) => kind === 'training' || isPlanRunning(path);
-  const running = findRuns(names, folders, isWhole).filter(isRunning);
-  if (running.length === 0)
+  const runningPaths = findRuns(names, folders, isWhole).filter(isRunning);
+  if (runningPaths.length === 0)
     throw new UserError({
       field: 'run',
       value: names.join(' '),
       message: 'none of these runs is running',
       hint: 'list running runs with policyloop list status=running',
     });
-  return Promise.all(running.map((path) => stopRun(path, now, seconds)));
+  return Promise.all(runningPaths.map((path) => stopRun(path, now, seconds)));
 }
 
 /** @param unit what the process completes before it stops; omitted if it stops now */

@@ -6,7 +6,7 @@ import { openDraft, writeAtomic } from '../../base/files/draft.js';
 import { makeDirectory } from '../../base/files/files.js';
 import { EventFile, type Scalars } from '../../base/files/tensorboard.js';
 import { groupBy } from '../../base/grouped.js';
-import { version } from '../../base/package.js';
+import { packageVersion } from '../../base/package.js';
 import { csvColumn, csvTable } from '../../base/text/table.js';
 import { largest, mean } from '../../statistics/descriptive.js';
 import { listLines, type RunFolders } from '../listing/listing.js';
@@ -40,7 +40,7 @@ export function selectRuns(names: readonly string[], folders: RunFolders): reado
     .filter(({ path }) => paths.delete(path));
   // Names may refer to paths outside the runs directory.
   const otherItems = [...paths].flatMap((path) => [...scanItems([{ path, prefix: '' }]).values()]);
-  return [...listedItems, ...otherItems].filter((place): place is LocatedRun => place.summary !== undefined);
+  return [...listedItems, ...otherItems].filter((item): item is LocatedRun => item.summary !== undefined);
 }
 
 /** Writes one file per table into `directory`; replaces existing files once the new ones are complete. */
@@ -51,10 +51,10 @@ export async function exportRuns(
 ): Promise<readonly ExportedTable[]> {
   makeDirectory(directory, '--out');
   const exportedTables: ExportedTable[] = [];
-  for (const [name, own] of Object.entries(runTables)) {
-    const table = name === 'runs' ? withSettingColumns(own, runs) : own;
+  for (const [name, baseTable] of Object.entries(runTables)) {
+    const table = name === 'runs' ? withSettingColumns(baseTable, runs) : baseTable;
     const file = join(directory, `${name}.${format}`);
-    const rows = await writeAtomic(file, async (draft) => {
+    const rowCount = await writeAtomic(file, async (draft) => {
       const writer = format === 'csv' ? csvWriter(table, draft) : parquetWriter(table, draft);
       let count = 0;
       for (const run of runs) {
@@ -65,7 +65,7 @@ export async function exportRuns(
       await writer.finish();
       return count;
     });
-    exportedTables.push({ table: name as TableName, file, rows });
+    exportedTables.push({ table: name as TableName, file, rows: rowCount });
   }
   return exportedTables;
 }
@@ -101,7 +101,7 @@ function parquetWriter({ columns }: RunTable, file: string): TableWriter {
         ({ name, type }): SchemaElement => ({ name, ...parquetTypes[type], repetition_type: 'OPTIONAL' }),
       ),
     ],
-    createdBy: `policyloop ${version()}`,
+    createdBy: `policyloop ${packageVersion()}`,
   });
   const toStored = (value: TableRow[string] = null, type: ColumnType) =>
     type === 'BIGINT' && value !== null ? BigInt(value) : value;
@@ -143,8 +143,8 @@ export interface ExportedCurves {
 export function exportEventFiles(runs: readonly LocatedRun[], directory: string): readonly ExportedCurves[] {
   return runs.map((run) => {
     const { name } = run.item;
-    const file = join(directory, name);
-    const draft = openDraft(join(file, 'events'));
+    const folder = join(directory, name);
+    const draft = openDraft(join(folder, 'events'));
     try {
       const events = new EventFile<CurvePoint>(draft.path, (point) => point.values);
       let valueCount = 0;
@@ -155,12 +155,12 @@ export function exportEventFiles(runs: readonly LocatedRun[], directory: string)
       events.close();
       const [newFile] = readdirSync(draft.path);
       // Remove the files of an earlier export, which TensorBoard would read as the start of the curves.
-      const oldFiles = readdirSync(file).filter(
-        (old) => old.startsWith('events.out.tfevents.') && old !== newFile,
+      const oldFiles = readdirSync(folder).filter(
+        (oldFile) => oldFile.startsWith('events.out.tfevents.') && oldFile !== newFile,
       );
-      renameSync(join(draft.path, newFile!), join(file, newFile!));
-      for (const old of oldFiles) rmSync(join(file, old));
-      return { run: name, file, values: valueCount };
+      renameSync(join(draft.path, newFile!), join(folder, newFile!));
+      for (const oldFile of oldFiles) rmSync(join(folder, oldFile));
+      return { run: name, file: folder, values: valueCount };
     } finally {
       draft.discard();
     }
@@ -180,8 +180,8 @@ function* pointsOf(run: LocatedRun): Generator<CurvePoint> {
   yield { kind: 'start', step: 0, time: started!, values: {} };
   let best = Number.NEGATIVE_INFINITY;
   let lastIteration = 0;
-  for (const [iteration, evaluated] of groupBy(entries, (entry) => entry.iteration)) {
-    const scores = evaluated.map(({ score }) => score);
+  for (const [iteration, group] of groupBy(entries, (entry) => entry.iteration)) {
+    const scores = group.map(({ score }) => score);
     const highest = largest(scores);
     best = Math.max(best, highest);
     lastIteration = iteration;

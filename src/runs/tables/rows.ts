@@ -14,12 +14,12 @@ export type ColumnType = 'VARCHAR' | 'INTEGER' | 'BIGINT' | 'DOUBLE';
 
 interface Column<T> {
   readonly type: ColumnType;
-  readonly of: (record: T) => string | number | null | undefined;
+  readonly get: (record: T) => string | number | null | undefined;
 }
 
 const columnOf =
   (type: ColumnType) =>
-  <T>(of: Column<T>['of']): Column<T> => ({ type, of });
+  <T>(get: Column<T>['get']): Column<T> => ({ type, get });
 const text = columnOf('VARCHAR');
 const integer = columnOf('INTEGER');
 const bigint = columnOf('BIGINT');
@@ -33,7 +33,7 @@ export interface RunTable {
 }
 
 /** @param recordsOf returns one record per row; skips broken lines */
-function table<T>(
+function defineTable<T>(
   columns: Readonly<Record<string, Column<T>>>,
   recordsOf: (run: ExportedRun) => Iterable<T>,
 ): RunTable {
@@ -44,7 +44,7 @@ function table<T>(
       for (const record of recordsOf(run))
         yield {
           run: run.item.name,
-          ...Object.fromEntries(entries.map(([name, { of }]) => [name, of(record) ?? null])),
+          ...Object.fromEntries(entries.map(([name, { get }]) => [name, get(record) ?? null])),
         };
     },
   };
@@ -61,7 +61,7 @@ export interface ExportedRun extends LocatedRun {
   readonly group: string | null;
 }
 
-const place = {
+const positionColumns = {
   iteration: integer(({ iteration }: RowPosition) => iteration),
   candidate: integer(({ candidate }: RowPosition) => candidate),
 };
@@ -71,8 +71,8 @@ type Episode = Pick<GameRecord, 'candidate' | 'episode' | 'iteration' | 'length'
 function* episodesOf({ path, summary }: LocatedRun): Generator<Episode> {
   const { entries, episodes } = openLogs(path, true);
   for (const { candidate, iteration, lengths, returns } of entries)
-    for (const [episode, earned] of returns.entries())
-      yield { iteration, candidate, episode, return: earned, length: lengths[episode]! };
+    for (const [episode, episodeReturn] of returns.entries())
+      yield { iteration, candidate, episode, return: episodeReturn, length: lengths[episode]! };
   // The episodes of an agent run are recorded as games.
   if (summary.manifest.play !== undefined) yield* episodes as Iterable<unknown> as Iterable<GameRecord>;
 }
@@ -80,7 +80,7 @@ function* episodesOf({ path, summary }: LocatedRun): Generator<Episode> {
 const usageOf = ({ completion }: CallRecord) => completion?.usage;
 
 /** Returns the part of a call that holds its time and retries: the completion or, for a failed call, the outcome. */
-const effortOf = ({ completion, outcome }: CallRecord) =>
+const callStatsOf = ({ completion, outcome }: CallRecord) =>
   completion ?? (outcome.kind === 'error' ? outcome : undefined);
 
 function faultOf({ outcome }: CallRecord): string | undefined {
@@ -89,7 +89,7 @@ function faultOf({ outcome }: CallRecord): string | undefined {
 }
 
 export const runTables = {
-  runs: table<ExportedRun>(
+  runs: defineTable<ExportedRun>(
     {
       group: text(({ group }) => group),
       environment: text(({ item }) => item.environment),
@@ -114,9 +114,9 @@ export const runTables = {
     },
     (run) => [run],
   ),
-  evaluations: table<BufferEntry>(
+  evaluations: defineTable<BufferEntry>(
     {
-      ...place,
+      ...positionColumns,
       source: text(({ source }) => source),
       revises: integer(({ revises }) => revises),
       score: double(({ score }) => score),
@@ -132,18 +132,18 @@ export const runTables = {
     },
     ({ path }) => openLogs(path, true).entries,
   ),
-  episodes: table<Episode>(
+  episodes: defineTable<Episode>(
     {
-      ...place,
+      ...positionColumns,
       episode: integer(({ episode }) => episode),
       return: double((episode) => episode.return),
       length: integer(({ length }) => length),
     },
     episodesOf,
   ),
-  calls: table<CallRecord>(
+  calls: defineTable<CallRecord>(
     {
-      ...place,
+      ...positionColumns,
       attempt: integer(({ attempt }) => attempt),
       time: text(({ time }) => time),
       purpose: text(({ purpose }) => purpose),
@@ -154,8 +154,8 @@ export const runTables = {
       prompt_tokens: bigint((call) => usageOf(call)?.promptTokens),
       cached_tokens: bigint((call) => usageOf(call)?.cachedTokens),
       completion_tokens: bigint((call) => usageOf(call)?.completionTokens),
-      latency_ms: double((call) => effortOf(call)?.latencyMs),
-      retries: integer((call) => effortOf(call)?.retries),
+      latency_ms: double((call) => callStatsOf(call)?.latencyMs),
+      retries: integer((call) => callStatsOf(call)?.retries),
       cost: double(({ cost }) => cost),
       reply: text(({ completion }) => completion?.text),
     },

@@ -10,12 +10,12 @@ import { trainingFiles } from '../training-files.js';
 import { bestMeasurementText, episodesText, measurementText, type RecordedTraining } from './trainings.js';
 
 export function trainingTable(
-  trainings: readonly (RecordedTraining & { readonly number: number })[],
+  trainingRuns: readonly (RecordedTraining & { readonly number: number })[],
   cwd: string,
   width?: number,
 ): string {
   return terminalTable(
-    trainings,
+    trainingRuns,
     [
       number('#', (training) => training.number),
       text('training', ({ path }) => shownPath(path, cwd)),
@@ -32,12 +32,12 @@ export function trainingTable(
 }
 
 /** A training run in `list --json` and `show --json`. */
-export interface TrainingFigures extends RecordedTraining {
+export interface TrainingJson extends RecordedTraining {
   readonly name: string;
   readonly report: string;
 }
 
-export function trainingFigures(training: RecordedTraining, cwd: string): TrainingFigures {
+export function trainingJson(training: RecordedTraining, cwd: string): TrainingJson {
   const { path, result } = training;
   return {
     name: shownPath(path, cwd),
@@ -50,7 +50,7 @@ export function trainingFigures(training: RecordedTraining, cwd: string): Traini
 /** Output of `show` for a training run. */
 export function trainingText(training: RecordedTraining, cwd: string): string {
   const { alarms, episodes, final, note, path, seconds, status, steps, tokens, unit } = training;
-  const why = note === null || status === 'running' ? '' : `: ${note}`;
+  const noteText = note === null || status === 'running' ? '' : `: ${note}`;
   const amounts = [
     ...(episodes === null ? [] : [plural(episodes, 'episode')]),
     ...(tokens === null ? [] : [`${formatCompact(tokens)} ${episodes === null ? '' : 'sampled '}tokens`]),
@@ -74,7 +74,7 @@ export function trainingText(training: RecordedTraining, cwd: string): string {
     ['report', shownPath(join(path, trainingFiles.page), cwd)],
   ];
   return [
-    styleText('bold', `${shownPath(path, cwd)}  ${status}${why}`),
+    styleText('bold', `${shownPath(path, cwd)}  ${status}${noteText}`),
     `${formatCount(steps.done)} of ${plural(steps.of, unit)}, ${formatDuration(1000 * seconds)}`,
     '',
     ...lines.flatMap((line) => (line === undefined ? [] : `${line[0].padEnd(12)}${line[1]}`)),
@@ -83,8 +83,8 @@ export function trainingText(training: RecordedTraining, cwd: string): string {
 
 function trainedText({ method, model, objective, on, unit }: RecordedTraining, cwd: string): string {
   if (model === null || on === null) return 'unknown, because training has not started';
-  const where = unit === 'update' ? `in ${on}` : `on ${shownPath(on, cwd)}`;
-  return `${modelText(model, cwd)} (${method}) with ${objective} ${where}`;
+  const sourceText = unit === 'update' ? `in ${on}` : `on ${shownPath(on, cwd)}`;
+  return `${modelText(model, cwd)} (${method}) with ${objective} ${sourceText}`;
 }
 
 /** Shortens a path; the model of a numeric policy may be a description instead. */
@@ -112,17 +112,17 @@ function resultLines(training: RecordedTraining, cwd: string): readonly (readonl
   const resumeCommand = command === null ? sameCommandHint : `${cdPrefix(folder, cwd)}${command}`;
   const resumeRow = status === 'completed' ? [] : [['resume', resumeCommand] as const];
   if (result === null) return resumeRow;
-  const place = shownPath(result, cwd);
-  const use = commandToUse(training, cwd);
+  const resultPath = shownPath(result, cwd);
+  const useCommand = commandToUse(training, cwd);
   return [
     ...resumeRow,
-    ['result', place],
-    ...(use === null ? [] : [['run it', use] as const]),
+    ['result', resultPath],
+    ...(useCommand === null ? [] : [['run it', useCommand] as const]),
     ...(basename(result) === 'adapter'
       ? [
           [
             'merge it',
-            `policyloop finetune export ${shellWord(place)} --to merged --out ${shellWord(join(shownPath(path, cwd), 'merged'))}`,
+            `policyloop finetune export ${shellWord(resultPath)} --to merged --out ${shellWord(join(shownPath(path, cwd), 'merged'))}`,
           ] as const,
         ]
       : []),

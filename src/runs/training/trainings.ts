@@ -157,9 +157,9 @@ const metricShape = z.looseObject({
 export type TrainingMetric = z.output<typeof metricShape>;
 
 /** A line of metrics; undefined if it is malformed. */
-export const readMetric = (line: unknown): TrainingMetric | undefined => metricShape.safeParse(line).data;
+export const parseMetric = (line: unknown): TrainingMetric | undefined => metricShape.safeParse(line).data;
 
-export interface TrainingFiles {
+export interface TrainingRecords {
   readonly facts: RecordedTraining;
   /** Undefined if training hasn't started. */
   readonly about: TrainingAbout | undefined;
@@ -170,7 +170,7 @@ export interface TrainingFiles {
 export const readTraining = (path: string): RecordedTraining => readTrainingFiles(path).facts;
 
 /** @throws UserError if its files are damaged */
-export function readTrainingFiles(path: string): TrainingFiles {
+export function readTrainingFiles(path: string): TrainingRecords {
   const aboutFile = join(path, trainingFiles.about);
   const raw = readOwnJson(aboutFile);
   const about = raw === undefined ? undefined : checkedValue(aboutShape, raw, aboutFile);
@@ -187,7 +187,7 @@ export function summarizeTraining(
   about: TrainingAbout | undefined,
   metrics: readonly TrainingMetric[],
   hasLock: boolean,
-): TrainingFiles {
+): TrainingRecords {
   const config = about?.config;
   const steps = metrics.filter(({ kind }) => kind === 'step');
   const lastStep = steps.at(-1);
@@ -197,7 +197,7 @@ export function summarizeTraining(
   const stepsDone = lastStep?.step ?? about?.outcome.step ?? 0;
   const result = ['adapter', 'model', 'policy']
     .map((name) => join(path, name))
-    .find((one) => existsSync(one));
+    .find((folder) => existsSync(folder));
   const status = statusOf(hasLock, about?.outcome.ended);
   const facts: RecordedTraining = {
     kind: 'training',
@@ -245,10 +245,10 @@ function measurementsIn(
   { best, episodes, kind, loss, margin, meanReward, step }: TrainingMetric,
   name = 'mean return',
 ): readonly { readonly measurement: Measurement; readonly isBest: boolean }[] {
-  const counted = { ...(margin !== undefined && { margin }), ...(episodes !== undefined && { episodes }) };
+  const details = { ...(margin !== undefined && { margin }), ...(episodes !== undefined && { episodes }) };
   const measurement: Measurement | undefined =
     kind === 'evaluation' && meanReward !== undefined
-      ? { step, kind: 'return', name: `held-out ${name}`, value: meanReward, ...counted }
+      ? { step, kind: 'return', name: `held-out ${name}`, value: meanReward, ...details }
       : kind === 'validation' && loss !== undefined
         ? { step, kind: 'loss', name: 'validation loss', value: loss }
         : undefined;
@@ -268,9 +268,9 @@ export function secondsLeftOf(
   const steps = metrics.filter(
     ({ kind, work }) => kind === 'step' || (kind !== 'start' && work !== undefined),
   );
-  const recent = steps.slice(-recentStepCount);
-  if (total === undefined || recent.length === 0) return undefined;
-  const workOf = (some: typeof steps) =>
-    sum(some.map(({ tokens = 0, work = tokens }) => (start?.work === undefined ? 1 : work)));
-  return (sum(recent.map(({ seconds }) => seconds)) / workOf(recent)) * (total - workOf(steps));
+  const recentSteps = steps.slice(-recentStepCount);
+  if (total === undefined || recentSteps.length === 0) return undefined;
+  const workOf = (part: typeof steps) =>
+    sum(part.map(({ tokens = 0, work = tokens }) => (start?.work === undefined ? 1 : work)));
+  return (sum(recentSteps.map(({ seconds }) => seconds)) / workOf(recentSteps)) * (total - workOf(steps));
 }

@@ -7,14 +7,14 @@ import { confirmationSeeds } from '../../base/random/seeds.js';
 import type { ParameterVector } from '../../policies/policy.js';
 import { ProgramFault } from '../../policies/program/program.js';
 import type { EvaluationSetup } from '../../rollout/evaluation.js';
-import { type PlayResult, playSeeds } from '../../rollout/played.js';
+import { type EpisodeResults, playSeeds } from '../../rollout/played.js';
 import { vectorKey } from '../../rollout/replay-buffer.js';
 import { type Interval, meanInterval95 } from '../../statistics/bootstrap.js';
 import { mean, smallest } from '../../statistics/descriptive.js';
 import { comparePairs, type PairedDifference } from '../../statistics/paired.js';
 import {
   holmAdjusted,
-  type JudgedResult,
+  type Judgment,
   minForVerdict,
   permutationTest,
   significanceLevel,
@@ -24,7 +24,7 @@ import {
 import type { AuditRecord, RecordedEvaluation } from './record.js';
 
 /** A new best in the record, compared with the best of the earlier new bests. */
-export interface Improvement extends Pick<PairedDifference, 'difference' | 'interval' | 'p'>, JudgedResult {
+export interface Improvement extends Pick<PairedDifference, 'difference' | 'interval' | 'p'>, Judgment {
   readonly at: string;
   /** Recorded mean return. */
   readonly recorded: number;
@@ -62,16 +62,16 @@ export function freshSeeds(seed: number, episodes: number) {
 }
 
 /** A policy with its returns in fresh episodes, and the evaluation in which it first appeared. */
-interface ScoredPolicy extends PlayResult {
+interface ScoredPolicy extends EpisodeResults {
   readonly parameters: ParameterVector;
-  readonly at: string;
+  readonly evaluation: string;
   readonly mean: number;
 }
 
 /** @throws like `evaluate`, except for programs that fail */
 export async function audit(
   { evaluations, name, start, unknown }: AuditRecord & { readonly name: string },
-  setting: EvaluationSetup,
+  setup: EvaluationSetup,
   { episodes, onPlayed, range, seed, signal }: AuditOptions,
 ) {
   const { choosing, measuring } = freshSeeds(seed, episodes);
@@ -80,51 +80,51 @@ export async function audit(
   /** Plays a policy in fresh episodes; a program that fails gets the worst return in all of them. */
   const tryPlay = async (at: string, parameters: ParameterVector, seeds: readonly number[]) => {
     try {
-      return await playSeeds(setting, parameters, seeds, signal);
+      return await playSeeds(setup, parameters, seeds, signal);
     } catch (error) {
       if (!(error instanceof ProgramFault)) throw error;
       failedNames.add(at);
-      return { returns: seeds.map(() => worstReturn), actions: `failed: ${at}` };
+      return { returns: seeds.map(() => worstReturn), actionHash: `failed: ${at}` };
     }
   };
   const policies = new Map<string, ScoredPolicy>();
-  for (const { name: at, parameters } of evaluations) {
+  for (const { name: evaluation, parameters } of evaluations) {
     const key = vectorKey(parameters);
     if (policies.has(key)) continue;
-    const own = await tryPlay(at, parameters, choosing);
-    policies.set(key, { ...own, parameters, at, mean: mean(own.returns) });
+    const result = await tryPlay(evaluation, parameters, choosing);
+    policies.set(key, { ...result, parameters, evaluation, mean: mean(result.returns) });
     onPlayed?.(policies.size);
   }
   const policyOf = ({ parameters }: RecordedEvaluation) => policies.get(vectorKey(parameters))!;
   const returnsByPolicy = new Map<ScoredPolicy, readonly number[]>();
   const measuredReturns = async (policy: ScoredPolicy) => {
     const returns =
-      returnsByPolicy.get(policy) ?? (await tryPlay(policy.at, policy.parameters, measuring)).returns;
+      returnsByPolicy.get(policy) ?? (await tryPlay(policy.evaluation, policy.parameters, measuring)).returns;
     returnsByPolicy.set(policy, returns);
     return returns;
   };
 
   const [first] = evaluations;
-  let [record, best, leader] = [first!, policyOf(first!), policyOf(first!)];
+  let [recordedBest, best, leader] = [first!, policyOf(first!), policyOf(first!)];
   const curves = { recorded: [] as number[], fresh: [] as number[], best: [] as number[] };
-  const improvements: Omit<Improvement, keyof JudgedResult>[] = [];
+  const improvements: Omit<Improvement, keyof Judgment>[] = [];
   for (const evaluation of evaluations) {
     const policy = policyOf(evaluation);
     if (policy.mean > best.mean) best = policy;
-    const isNew = evaluation.score > record.score;
-    if (isNew) record = evaluation;
-    const returns = await measuredReturns(policyOf(record));
-    const [recorded, fresh] = [record.score, mean(returns)];
+    const isNew = evaluation.score > recordedBest.score;
+    if (isNew) recordedBest = evaluation;
+    const returns = await measuredReturns(policyOf(recordedBest));
+    const [recorded, fresh] = [recordedBest.score, mean(returns)];
     curves.recorded.push(recorded);
     curves.fresh.push(fresh);
     curves.best.push(mean(await measuredReturns(best)));
-    const place = { at: evaluation.name, recorded, fresh };
+    const figures = { at: evaluation.name, recorded, fresh };
     if (isNew) {
       const { difference, interval, p } = comparePairs(returns, await measuredReturns(leader), range)!;
-      improvements.push({ ...place, before: leader.at, difference, interval, p });
+      improvements.push({ ...figures, before: leader.evaluation, difference, interval, p });
       if (policy.mean > leader.mean) leader = policy;
     } else if (evaluation === first && start !== undefined && recorded > start.score)
-      improvements.push({ ...place, before: null, ...unpairedResult(returns, start) });
+      improvements.push({ ...figures, before: null, ...unpairedResult(returns, start) });
   }
   const list = withVerdicts(improvements);
 
@@ -132,15 +132,15 @@ export async function audit(
     const returns = await measuredReturns(policy);
     return [mean(returns), meanInterval95(returns, range, 'student')] as const;
   };
-  const [ofBest, bestInterval] = await meanAndInterval(best);
-  const [ofRecordedBest, ofRecordedBestInterval] = await meanAndInterval(policyOf(record));
+  const [bestMean, bestInterval] = await meanAndInterval(best);
+  const [ofRecordedBest, ofRecordedBestInterval] = await meanAndInterval(policyOf(recordedBest));
   const returnsOf = (evaluation: RecordedEvaluation) => {
     const policy = policyOf(evaluation);
     return [...policy.returns, ...(returnsByPolicy.get(policy) ?? [])];
   };
   return {
     name,
-    environment: setting.environment.id,
+    environment: setup.environment.id,
     /** Number of evaluations with known parameters. */
     evaluations: evaluations.length,
     /** Number of recorded evaluations without parameters, which are left out. */
@@ -150,16 +150,16 @@ export async function audit(
     /** Evaluations whose programs failed in fresh episodes; they get the worst return. */
     failed: [...failedNames],
     /** Number of policies that differ in at least one action of the fresh episodes. */
-    behaviors: new Set([...policies.values()].map(({ actions }) => actions)).size,
+    behaviors: new Set([...policies.values()].map(({ actionHash }) => actionHash)).size,
     /** Number of fresh episodes per policy for choosing the best. */
     episodes,
     /** Number of further fresh episodes per policy, from which figures and verdicts come. */
     measuring: measuring.length,
-    recorded: { best: record.score, at: record.name },
+    recorded: { best: recordedBest.score, at: recordedBest.name },
     /** Mean returns in fresh episodes: of the best policy, and of the policy with the best recorded mean. */
-    fresh: { best: ofBest, bestInterval, bestAt: best.at, ofRecordedBest, ofRecordedBestInterval },
+    fresh: { best: bestMean, bestInterval, bestAt: best.evaluation, ofRecordedBest, ofRecordedBestInterval },
     /** The best recorded mean minus the mean of its policy in fresh episodes. */
-    optimism: record.score - ofRecordedBest,
+    optimism: recordedBest.score - ofRecordedBest,
     improvements: {
       /** Number of new bests; the first evaluation counts only if it beats recorded returns before it. */
       recorded: list.length,
@@ -175,13 +175,13 @@ export async function audit(
 
 /** Compares with recorded returns, whose policy is unknown; without a test if there are too few, e.g. only a mean. */
 function unpairedResult(returns: readonly number[], start: Pick<RecordedEvaluation, 'returns' | 'score'>) {
-  const enough = start.returns.length >= minForVerdict && returns.length >= minForVerdict;
-  const test = enough ? unpairedTest(returns, start.returns) : undefined;
+  const hasEnough = start.returns.length >= minForVerdict && returns.length >= minForVerdict;
+  const test = hasEnough ? unpairedTest(returns, start.returns) : undefined;
   return { difference: mean(returns) - start.score, interval: test?.interval ?? null, p: test?.p ?? null };
 }
 
 /** Half of 5%, so that this test and that for new bests that are worse together flag at most 5% of sound records. */
-const level = significanceLevel / 2;
+const testLevel = significanceLevel / 2;
 
 /** Tests for each recorded mean whether its episodes and the fresh ones could come from one distribution of returns. */
 function testReproduction(
@@ -192,12 +192,12 @@ function testReproduction(
   const testable = evaluations.filter(({ returns }) => returns.length > 0);
   const random = createGenerator(seed);
   // Enough that the smallest possible p-value remains significant after the correction.
-  const permutations = Math.ceil((4 * testable.length) / level);
+  const permutations = Math.ceil((4 * testable.length) / testLevel);
   const adjusted = holmAdjusted(
     testable.map((one) => permutationTest(one.returns, returnsOf(one), random, permutations)),
   );
   const unreproduced = testable.flatMap((one, i): readonly UnreproducedMean[] =>
-    adjusted[i]! < level
+    adjusted[i]! < testLevel
       ? [{ at: one.name, recorded: one.score, fresh: mean(returnsOf(one)), adjusted: adjusted[i]! }]
       : [],
   );

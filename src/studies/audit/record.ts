@@ -43,25 +43,25 @@ const maxRecordBytes = 128 * 2 ** 20;
  * @throws UserError if the extension is another one, the file can't be read, a row is malformed (it names the line), or no row has parameters
  */
 export function readRecord(path: string, file: string): AuditRecord {
-  const [ending] = /\.(csv|jsonl)$/i.exec(file) ?? [];
-  if (ending === undefined)
+  const [extension] = /\.(csv|jsonl)$/i.exec(file) ?? [];
+  if (extension === undefined)
     throw new UserError({ file, message: 'must end in .csv or .jsonl', hint: 'rename or convert the file' });
   if (!existsSync(path))
     throw new UserError({ file, message: 'there is no such file', hint: 'check its path' });
   const text = readRegularFile(path, maxRecordBytes)
     .toString('utf8')
     .replace(/^\uFEFF/, '');
-  const rows = ending.toLowerCase() === '.csv' ? csvRows(file, text) : jsonRows(file, text);
+  const rows = extension.toLowerCase() === '.csv' ? csvRows(file, text) : jsonRows(file, text);
   const allEvaluations = rows.map((row) => evaluationIn(file, row));
-  const first = allEvaluations.findIndex(({ parameters }) => parameters.length > 0);
-  if (first < 0)
+  const firstIndex = allEvaluations.findIndex(({ parameters }) => parameters.length > 0);
+  if (firstIndex < 0)
     throw new UserError({
       file,
       message: 'there is no evaluation with parameters in this file',
       hint: 'write one per line, with the columns parameters and returns',
     });
   const evaluations = allEvaluations.filter(({ parameters }) => parameters.length > 0);
-  const [start] = allEvaluations.slice(0, first).toSorted((a, b) => b.score - a.score);
+  const [start] = allEvaluations.slice(0, firstIndex).toSorted((a, b) => b.score - a.score);
   return { evaluations, unknown: allEvaluations.length - evaluations.length, start };
 }
 
@@ -138,7 +138,7 @@ const maxNumbers = 100_000;
 const maxNumber = 1e150;
 
 /** Reads numbers from a list, or from text with spaces, commas or semicolons; `-200*20` means twenty times −200. */
-function numbersIn(value: unknown, place: Pick<Problem, 'file' | 'line' | 'field'>): readonly number[] {
+function numbersIn(value: unknown, position: Pick<Problem, 'file' | 'line' | 'field'>): readonly number[] {
   const items =
     typeof value === 'string' ? value.split(/[\s,;[\]()]+/).filter((item) => item !== '') : [value].flat();
   return items.flatMap((item) => {
@@ -148,7 +148,7 @@ function numbersIn(value: unknown, place: Pick<Problem, 'file' | 'line' | 'field
     if (typeof number === 'number' && Math.abs(number) <= maxNumber && isCount)
       return new Array<number>(count).fill(number);
     throw new UserError({
-      ...place,
+      ...position,
       message: `must be at most ${maxNumbers} numbers between -1e150 and 1e150, separated by spaces or commas`,
       value: item,
       hint: 'a value that repeats can be written as -200*20 (20 times -200)',

@@ -1,6 +1,6 @@
 /** An audit as tables, in words, and as a page. */
 import { styleText } from 'node:util';
-import { version } from '../../base/package.js';
+import { packageVersion } from '../../base/package.js';
 import type { Content } from '../../base/text/content.js';
 import { html } from '../../base/text/html.js';
 import { formatReturn, formatSigned, plural } from '../../base/text/numbers.js';
@@ -113,8 +113,8 @@ export function auditText(results: readonly AuditResult[], width?: number): stri
   const blocks = results.flatMap((result) => [
     ...(results.length > 1 ? [styleText('bold', result.name)] : []),
     ...tablesOf(result).map(
-      (one) =>
-        `${one.title}\n${one.terminal(width)}${one.count > 10 ? `\n… and ${one.count - 10} more (--json or --html lists them)` : ''}`,
+      (section) =>
+        `${section.title}\n${section.terminal(width)}${section.count > 10 ? `\n… and ${section.count - 10} more (--json or --html lists them)` : ''}`,
     ),
     styleText('bold', summaryOf(result)),
   ]);
@@ -139,14 +139,14 @@ const readingNotes: readonly string[] = [
 
 export function auditPage(results: readonly AuditResult[]): Page {
   const names = results.map(({ name }) => name).join(', ');
-  const [only] = results;
+  const [firstResult] = results;
   return {
     title: `Audit: ${names}`,
     header: pageHeader({
       kicker: 'audit',
       title: [...new Set(results.map(({ environment }) => environment))].join(', '),
-      state: `${results.length === 1 ? names : plural(results.length, 'record')}, ${plural(only!.episodes, 'fresh episode')} per policy, ${only!.measuring} more for the figures`,
-      verdict: results.length === 1 && verdictBox(summaryOf(only!)),
+      state: `${results.length === 1 ? names : plural(results.length, 'record')}, ${plural(firstResult!.episodes, 'fresh episode')} per policy, ${firstResult!.measuring} more for the figures`,
+      verdict: results.length === 1 && verdictBox(summaryOf(firstResult!)),
     }),
     sections: sectionsOf(
       ['result', 'Result', pageTable(results, sourceColumns, { tall: true })],
@@ -162,7 +162,7 @@ ${tablesOf(result).map((table) => html`<h3>${table.title}</h3>${table.page()}`)}
       ),
       ['reading', howToReadTitle, explanationList(readingNotes)],
     ),
-    footer: writtenByNote(version()),
+    footer: writtenByNote(packageVersion()),
   };
 }
 

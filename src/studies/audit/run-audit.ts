@@ -35,8 +35,8 @@ export async function runAudit(request: AuditRequest, context: CommandContext): 
   const progress = createProgress({ quiet: quiet || json }, context);
   const results: AuditResult[] = [];
   try {
-    for (const own of groupBy(sources, ({ task }) => task).values())
-      for (const result of await auditTask(own, request, context, progress)) results.push(result);
+    for (const taskSources of groupBy(sources, ({ task }) => task).values())
+      for (const result of await auditTask(taskSources, request, context, progress)) results.push(result);
   } finally {
     progress.close();
   }
@@ -60,7 +60,7 @@ async function auditTask(
   const { evaluation } = config;
   const environment = await openTask(config.environment, evaluation.reward, env, 1);
   const workers = workersFor(config);
-  const setting = { environment, family, workers, maxSteps: evaluation.maxSteps, record: 'none' } as const;
+  const setup = { environment, family, workers, maxSteps: evaluation.maxSteps, record: 'none' } as const;
   const range = returnRange(config.environment, evaluation);
   const signal = stop.finish;
   try {
@@ -70,10 +70,10 @@ async function auditTask(
       progress.begin({ label: `${source.name}: policy`, total });
       const onPlayed = (policies: number) => progress.update(policies);
       const options = { episodes, seed, range, signal, onPlayed };
-      audits.push(await locateFaults(source.name, () => audit(source, setting, options)));
+      audits.push(await locateFaults(source.name, () => audit(source, setup, options)));
     }
     const counts = sources.flatMap((source) => source.evaluations.map(({ returns }) => returns.length));
-    const searched = await repeatSearches(setting, new Set(audits.map(({ evaluations }) => evaluations)), {
+    const outcomes = await repeatSearches(setup, new Set(audits.map(({ evaluations }) => evaluations)), {
       searches: ['random', 'gp'],
       repeats: config.policy.kind === 'program' ? 0 : searches,
       seed,
@@ -83,9 +83,9 @@ async function auditTask(
       signal,
       progress,
     });
-    return audits.map((one) => ({
-      ...one,
-      searches: searched.filter(({ evaluations }) => evaluations === one.evaluations),
+    return audits.map((result) => ({
+      ...result,
+      searches: outcomes.filter(({ evaluations }) => evaluations === result.evaluations),
     }));
   } finally {
     await closeEnvironment({ environment, workers });

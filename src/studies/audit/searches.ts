@@ -48,11 +48,11 @@ interface SearchOptions {
 
 /** Repeats each search, and measures its best policy after each number of evaluations in `budgets`. */
 export async function repeatSearches(
-  setting: EvaluationSetup,
+  setup: EvaluationSetup,
   budgets: ReadonlySet<number>,
   { episodes, measuringSeeds, progress, range, repeats, searches, seed: firstSeed, signal }: SearchOptions,
 ): Promise<readonly SearchOutcome[]> {
-  const { parameters: spec, initial } = setting.family;
+  const { parameters: spec, initial } = setup.family;
   const maxBudget = largest(budgets);
   const [low, high] = range;
   const goodReturn = Number.isFinite(high - low) ? high - 0.01 * (high - low) : high;
@@ -70,7 +70,7 @@ export async function repeatSearches(
         const task = { parameters: spec, history, warmup };
         const parameters =
           done < warmup ? initial(random) : await propose(task, createGenerator(callSeed(seed, done, 0, 0)));
-        const { score } = await evaluate(setting, parameters, seeds, signal);
+        const { score } = await evaluate(setup, parameters, seeds, signal);
         history.push({ parameters, score });
         progress.update(repeat * maxBudget + done + 1);
       }
@@ -81,7 +81,7 @@ export async function repeatSearches(
       const returns: number[] = [];
       for (const history of histories) {
         const { parameters } = bestEntry(history.slice(0, evaluations))!;
-        returns.push((await evaluate(setting, parameters, measuringSeeds, signal)).score);
+        returns.push((await evaluate(setup, parameters, measuringSeeds, signal)).score);
       }
       const interval = meanInterval95(returns, range, 'student');
       rows.push({ search, evaluations, returns, mean: mean(returns), interval });

@@ -45,12 +45,12 @@ export async function readSources(
     /\.(csv|jsonl)$/i.test(name) ||
     statSync(resolve(cwd, name), { throwIfNoEntry: false })?.isFile() === true;
   const policies = sources.some(isRecord) ? await openPolicies(request, cwd, env) : rejectOptions(request);
-  const found: AuditSource[] = [];
+  const foundSources: AuditSource[] = [];
   for (const name of sources) {
     if (isRecord(name)) {
       const recorded = readRecord(resolve(cwd, name), name);
       requireVectors(name, recorded, policies!);
-      found.push({ ...recorded, ...policies!, name, task: 'record' });
+      foundSources.push({ ...recorded, ...policies!, name, task: 'record' });
       continue;
     }
     const paths = findRuns([name], { cwd, runsDir });
@@ -59,10 +59,10 @@ export async function readSources(
         if (paths.length === 1 || !(error instanceof UserError)) throw error;
         note(warningText(`${shownPath(path, cwd)} left out: ${error.problems[0]!.message}`));
       });
-      if (run !== undefined) found.push(run);
+      if (run !== undefined) foundSources.push(run);
     }
   }
-  if (found.length > 0) return found;
+  if (foundSources.length > 0) return foundSources;
   throw new UserError({ value: sources.join(' '), message: 'none of these runs can be audited' });
 }
 
@@ -72,8 +72,8 @@ async function readRunSource(path: string, cwd: string): Promise<AuditSource> {
   const evaluations = recorded.entries.map((entry) => ({ ...entry, name: candidateName(entry, config) }));
   if (evaluations.length === 0) throw new UserError({ value: name, message: 'this run has no evaluation' });
   const { environment, evaluation, policy } = config;
-  const own = programsOf(family) === undefined ? '' : name;
-  const task = JSON.stringify([environment, policy, evaluation, own]);
+  const programKey = programsOf(family) === undefined ? '' : name;
+  const task = JSON.stringify([environment, policy, evaluation, programKey]);
   return { evaluations, unknown: 0, config, family, name, task };
 }
 
@@ -133,18 +133,18 @@ function requireVectors(
 ): void {
   const { choices, count } = family.parameters;
   for (const { line, parameters } of evaluations) {
-    const wrong = choices && parameters.find((value) => !choices.includes(value));
-    if (parameters.length === count && wrong === undefined) continue;
-    const policies = `${config.policy.kind} policy for ${config.environment.id}`;
+    const wrongValue = choices && parameters.find((value) => !choices.includes(value));
+    if (parameters.length === count && wrongValue === undefined) continue;
+    const policyText = `${config.policy.kind} policy for ${config.environment.id}`;
     throw new UserError({
       file,
       line: line!,
       field: 'parameters',
       value: parameters.join(' '),
       message:
-        wrong === undefined
-          ? `has ${plural(parameters.length, 'parameter')}, but a ${policies} has ${count}`
-          : `has the parameter ${wrong}, but parameters of a ${policies} must be one of ${choices!.join(', ')}`,
+        wrongValue === undefined
+          ? `has ${plural(parameters.length, 'parameter')}, but a ${policyText} has ${count}`
+          : `has the parameter ${wrongValue}, but parameters of a ${policyText} must be one of ${choices!.join(', ')}`,
       hint: "state the kind of policy with --policy, e.g. --policy '{kind: linear, bias: false}'",
     });
   }

@@ -44,7 +44,7 @@ export function differencesOf(
   tasks: readonly Pick<TaskGroups, 'groups' | 'name'>[],
   reference?: string,
 ): readonly (readonly GroupDifference[])[] {
-  const found = tasks.map(({ groups, name: task }) => {
+  const differences = tasks.map(({ groups, name: task }) => {
     const sides = groups.map(sideOf);
     if (reference === undefined)
       return sides.flatMap((of, i) => sides.slice(0, i).map((against) => differenceOf(of, against)));
@@ -54,21 +54,21 @@ export function differencesOf(
     if (!against) throw new UserError({ field: '--against', value: reference, message, alternatives });
     return sides.filter((of) => of !== against).map((of) => differenceOf(of, against));
   });
-  return judgeDifferences(found);
+  return judgeDifferences(differences);
 }
 
 type UnjudgedDifference = Omit<GroupDifference, 'adjusted' | 'verdict'>;
 type TestWithReason = Pick<GroupDifference, 'interval' | 'p' | 'reason'>;
 
 /** Adds verdicts, with one correction for all differences. Differences with a `reason` get none. */
-export const judgeDifferences = <T extends TestWithReason>(found: readonly (readonly T[])[]) =>
-  judgeAll(found).map((own) =>
+export const judgeDifferences = <T extends TestWithReason>(differences: readonly (readonly T[])[]) =>
+  judgeAll(differences).map((own) =>
     own.map((one) => (one.reason === undefined ? one : { ...one, verdict: 'not-comparable' as const })),
   );
 
 /** Removes the p-value, and so the verdict, if there is a reason. */
-export const withholdVerdict = <T extends TestWithReason>(one: T, reason: string | undefined): T =>
-  reason === undefined ? one : { ...one, p: null, reason: one.reason ?? reason };
+export const withholdVerdict = <T extends TestWithReason>(result: T, reason: string | undefined): T =>
+  reason === undefined ? result : { ...result, p: null, reason: result.reason ?? reason };
 
 /**
  * Returns the difference between two groups whose values form pairs (see `comparePairs`); empty if there are no pairs.
@@ -78,9 +78,9 @@ export function pairedDifference(
   { of, against, reason }: Pick<GroupDifference, 'of' | 'against'> & { readonly reason?: string | undefined },
   ...values: Parameters<typeof comparePairs>
 ) {
-  const found = comparePairs(...values);
-  if (found === undefined) return [];
-  const { pairs, winInterval: _, ...measured } = found;
+  const comparison = comparePairs(...values);
+  if (comparison === undefined) return [];
+  const { pairs, winInterval: _, ...measured } = comparison;
   return [withholdVerdict({ of, against, test: 'paired' as const, counts: [pairs], ...measured }, reason)];
 }
 
@@ -101,7 +101,7 @@ const scoringKey = 'evaluation.maxSteps';
 
 type ComparedSide = ReturnType<typeof sideOf>;
 
-const isShared = (a: readonly string[], b: readonly string[]) => new Set([...a, ...b]).size === 1;
+const allEqual = (a: readonly string[], b: readonly string[]) => new Set([...a, ...b]).size === 1;
 
 const differenceOf = (of: ComparedSide, against: ComparedSide): UnjudgedDifference =>
   withholdVerdict(measuredDifference(of, against), failureCaution(of, against));
@@ -114,20 +114,20 @@ function measuredDifference(of: ComparedSide, against: ComparedSide): UnjudgedDi
     counts: [a.size, b.size],
     ...{ difference: null, interval: null, winRate: null, p: null },
   };
-  if (!isShared(of.scoring, against.scoring))
+  if (!allEqual(of.scoring, against.scoring))
     return { ...untested, test: 'none', reason: `${scoringKey} differs` };
   const range = commonRange([of, against]);
   const seeds = [...a.keys()].filter((seed) => b.has(seed));
-  const isSameSetting = of.episodes.every((values, i) => isShared(values, against.episodes[i]!));
-  if (isSameSetting && arePaired(seeds.length, a.size, b.size)) {
+  const haveSameEpisodes = of.episodes.every((values, i) => allEqual(values, against.episodes[i]!));
+  if (haveSameEpisodes && arePaired(seeds.length, a.size, b.size)) {
     const values = [a, b].map((own) => seeds.map((seed) => own.get(seed)!));
     return pairedDifference(untested, values[0]!, values[1]!, range)[0]!;
   }
   const [left, right] = [[...a.values()], [...b.values()]];
   if (a.size === 0 || b.size === 0) return { ...untested, test: 'unpaired' };
   const { difference, interval, p } = unpairedTest(left, right, range);
-  const isEnough = Math.min(a.size, b.size) >= minForVerdict;
-  return { ...untested, test: 'unpaired', difference, interval, p: isEnough ? p : null };
+  const areEnough = Math.min(a.size, b.size) >= minForVerdict;
+  return { ...untested, test: 'unpaired', difference, interval, p: areEnough ? p : null };
 }
 
 /** Says which seeds are paired and, for unpaired groups, how to get pairs. */
@@ -184,27 +184,27 @@ const valuesOf = (runs: readonly ComparedRun[], key: string): readonly string[] 
 ];
 
 /** Warns about differences between and within the groups of an environment that could mislead readers. */
-export function cautions({ groups, named }: TaskGroups, by?: readonly string[]): readonly string[] {
+export function cautions({ groups, nameKeys }: TaskGroups, by?: readonly string[]): readonly string[] {
   const keys = groups.flatMap(({ runs }) => runs.flatMap((run) => [...materialSettings(run).keys()]));
   return [
     ...listValues('budget in evaluations', groups, ({ runs }) => runs.map(({ budget }) => String(budget))),
     ...[...new Set(keys)]
       .toSorted()
-      .filter((key) => !isNamed(key, named))
+      .filter((key) => !isNamed(key, nameKeys))
       .flatMap((key) => {
         // Baselines ignore prompts and settings of language models.
         const own = /^(prompts|model)\./.test(key) ? groups.filter((group) => !isOfBaselines(group)) : groups;
         return listValues(key, own, ({ runs }) => valuesOf(runs, key));
       }),
-    ...groups.flatMap((group) => [...mixedSettings(group, by), ...runCautions(group)]),
+    ...groups.flatMap((group) => [...mixingCautions(group, by), ...runCautions(group)]),
   ];
 }
 
 /** True if the names of the groups show the key's value, or imply that it differs. */
-const isNamed = (key: string, named: readonly string[]): boolean =>
-  named.some((name) => key === name || key.startsWith(`${name}.`)) ||
-  (named.includes('model') && /^model\.(provider|name|path|adapter|baseUrl|host)$/.test(key)) ||
-  (key === 'prompts.templates' && named.includes('prompts.set'));
+const isNamed = (key: string, nameKeys: readonly string[]): boolean =>
+  nameKeys.some((name) => key === name || key.startsWith(`${name}.`)) ||
+  (nameKeys.includes('model') && /^model\.(provider|name|path|adapter|baseUrl|host)$/.test(key)) ||
+  (key === 'prompts.templates' && nameKeys.includes('prompts.set'));
 
 /** Lists the groups with each value if values differ; omits the list if it is long. */
 function listValues(
@@ -225,7 +225,7 @@ const isOfBaselines = ({ runs }: RunGroup) =>
   runs.every(({ config }) => isBaselineName(config.model.provider));
 
 /** Warns if `--by` merged runs with different settings. */
-function mixedSettings({ name, runs }: RunGroup, by: readonly string[] | undefined): readonly string[] {
+function mixingCautions({ name, runs }: RunGroup, by: readonly string[] | undefined): readonly string[] {
   const keys = [...new Set(runs.flatMap((run) => [...materialSettings(run).keys()]))].filter(
     (key) => valuesOf(runs, key).length > 1,
   );
@@ -236,10 +236,10 @@ function mixedSettings({ name, runs }: RunGroup, by: readonly string[] | undefin
 }
 
 function runCautions({ name, runs }: RunGroup): readonly string[] {
-  const countCaution = (what: string, own: readonly ComparedRun[]) => {
-    if (own.length === 0) return [];
-    const ends = [...new Set(own.map(({ ended }) => ended))].join('; ');
-    return [`${name}: ${own.length} of ${plural(runs.length, 'run')} ${what} (${ends})`];
+  const countCaution = (problem: string, affectedRuns: readonly ComparedRun[]) => {
+    if (affectedRuns.length === 0) return [];
+    const ends = [...new Set(affectedRuns.map(({ ended }) => ended))].join('; ');
+    return [`${name}: ${affectedRuns.length} of ${plural(runs.length, 'run')} ${problem} (${ends})`];
   };
   const versions = [...new Set(runs.map(({ manifest }) => manifest.versions.policyloop))];
   return [

@@ -58,10 +58,10 @@ export function comparisonOf(
 ) {
   const nameOf = (path: string) => shownPath(path, cwd);
   const results = readComparedRuns(paths);
-  const { kept, leftOut: unfit } = selectUsable(results.runs, unfinished, nameOf);
+  const { kept, leftOut: unusable } = selectUsable(results.runs, unfinished, nameOf);
   const leftOut = [
     ...results.unreadable.map(({ path, message }) => ({ run: nameOf(path), reason: message })),
-    ...unfit,
+    ...unusable,
   ];
   if (kept.length === 0) throw noRunsLeftError(leftOut, results.runs.length === 0);
   const tasks = groupRuns(kept, by);
@@ -94,20 +94,20 @@ export function selectUsable<T extends ConfiguredRun>(
 
 /** Gives failed runs without a confirmed return the lowest confirmed return of their environment. */
 function imputeFailures<T extends ConfiguredRun>(runs: readonly T[]): readonly T[] {
-  return [...groupBy(runs, environmentKeyOf).values()].flatMap((own) => {
-    const imputedReturn = worstReturn(own.map(({ confirmed }) => confirmed?.mean ?? null));
-    return own.map((run) => (run.failed && run.confirmed === null ? { ...run, imputedReturn } : run));
+  return [...groupBy(runs, environmentKeyOf).values()].flatMap((taskRuns) => {
+    const imputedReturn = worstReturn(taskRuns.map(({ confirmed }) => confirmed?.mean ?? null));
+    return taskRuns.map((run) => (run.failed && run.confirmed === null ? { ...run, imputedReturn } : run));
   });
 }
 
 /** Returns the error for a comparison without runs. @param areUnreadable true if none of the runs could be read */
 export function noRunsLeftError(leftOut: readonly OmittedRun[], areUnreadable: boolean): UserError {
   if (leftOut.length === 0) return new UserError({ field: 'runs', message: 'there are no runs to compare' });
-  const first = leftOut.slice(0, 5).map(({ run, reason }) => `${run}: ${reason}`);
+  const examples = leftOut.slice(0, 5).map(({ run, reason }) => `${run}: ${reason}`);
   return new UserError({
     field: 'runs',
     message: areUnreadable ? 'none of these runs can be read' : 'none of these runs is complete',
-    value: first.join('; '),
+    value: examples.join('; '),
     hint: areUnreadable
       ? 'check each run with policyloop show'
       : 'finish them with policyloop resume, or include unfinished runs (--unfinished)',

@@ -86,16 +86,16 @@ export function readComparedRun(run: ConfiguredRun): ComparedRun {
   const { done } = manifest.iterations;
   const entries = readEvaluations(path, manifest);
   const warmupCount = entries.filter(({ iteration }) => iteration === 0).length;
-  const warmup = status === 'completed' ? warmupCount : Math.max(warmupCount, config.warmup.policies);
-  const budget = evaluationBudget(config, warmup);
-  const length =
+  const warmupSize = status === 'completed' ? warmupCount : Math.max(warmupCount, config.warmup.policies);
+  const budget = evaluationBudget(config, warmupSize);
+  const curveLength =
     status === 'completed' ? budget : evaluationBudget({ ...config, iterations: done }, warmupCount);
   const spent = spentByIteration(entries, warmupCount, { ...config, iterations: done });
   return {
     ...run,
     evaluations: entries.length,
     budget,
-    curve: bestSoFar(entries, spent, config, length),
+    curve: bestSoFar(entries, spent, config, curveLength),
     scores: bestScores(entries, done),
     spent,
   };
@@ -104,14 +104,14 @@ export function readComparedRun(run: ConfiguredRun): ComparedRun {
 /** Counts evaluations up to each iteration, with rejected candidates unless `limits.evaluations` sets the budget. */
 function spentByIteration(
   entries: readonly BufferEntry[],
-  warmup: number,
+  warmupCount: number,
   config: Parameters<typeof plannedEvaluations>[0] & Pick<Config, 'limits'>,
 ): readonly number[] {
   let evaluated = 0;
   return Array.from({ length: config.iterations + 1 }, (_, iterations) => {
     while (evaluated < entries.length && entries[evaluated]!.iteration <= iterations) evaluated++;
     return config.limits.evaluations === undefined
-      ? warmup + plannedEvaluations({ ...config, iterations })
+      ? warmupCount + plannedEvaluations({ ...config, iterations })
       : evaluated;
   });
 }
@@ -123,15 +123,15 @@ function bestSoFar(
   config: Pick<Config, 'limits'>,
   length: number,
 ): readonly number[] {
-  const first = entries[0];
-  if (first === undefined) return [];
+  const firstEntry = entries[0];
+  if (firstEntry === undefined) return [];
   const scores = new Map<number, number>();
   for (const [i, { candidate, iteration, score }] of entries.entries()) {
     // A rejected candidate leaves a gap.
     const hasGaps = iteration > 0 && config.limits.evaluations === undefined;
     scores.set(hasGaps ? spent[iteration - 1]! + candidate : i, score);
   }
-  let best = first.score;
+  let best = firstEntry.score;
   return Array.from({ length }, (_, i) => {
     best = Math.max(best, scores.get(i) ?? best);
     return best;

@@ -10,8 +10,8 @@ export const hasFailed = ({ confirmed, manifest, status }: RunSummary, candidate
 
 /** Returns the lowest confirmed return of the environment, used for failed runs without one; null if there is none. */
 export function worstReturn(confirmed: readonly (number | null)[]): number | null {
-  const known = confirmed.filter((value) => value !== null);
-  return known.length === 0 ? null : smallest(known);
+  const knownReturns = confirmed.filter((value) => value !== null);
+  return knownReturns.length === 0 ? null : smallest(knownReturns);
 }
 
 /**

@@ -28,13 +28,13 @@ const maxPoints = 400;
 /** `linkOf` takes a run's name in the comparison. */
 interface View extends PageContext {
   /** Maximum number of runs to list per environment; default: all. */
-  readonly mostRuns?: number;
+  readonly maxRuns?: number;
   /** True if each group is a single run, so nothing can be tested. */
   readonly isByRun?: boolean;
 }
 
 /** @param groups the groups that `comparison` compares, in the same order */
-export function comparisonPage(comparison: RunComparison, groups: readonly TaskGroups[], shown: View): Page {
+export function comparisonPage(comparison: RunComparison, groups: readonly TaskGroups[], view: View): Page {
   const { tasks, leftOut, policyloop, tested } = comparison;
   const runCount = groups.flatMap((task) => task.groups.flatMap(({ runs }) => runs)).length;
   const names = tasks.map(({ name }) => name).join(', ');
@@ -47,19 +47,19 @@ export function comparisonPage(comparison: RunComparison, groups: readonly TaskG
     header: pageHeader({
       kicker: 'compare',
       title: names,
-      state: html`${plural(runCount, 'run')}${shown.isByRun !== true && ` in ${plural(groupCount, 'group')}`}${comparison.by !== null && `, grouped by ${comparison.by.join(', ')}`}${leftOut.length > 0 && `; ${plural(leftOut.length, 'other run')} left out`}`,
+      state: html`${plural(runCount, 'run')}${view.isByRun !== true && ` in ${plural(groupCount, 'group')}`}${comparison.by !== null && `, grouped by ${comparison.by.join(', ')}`}${leftOut.length > 0 && `; ${plural(leftOut.length, 'other run')} left out`}`,
       verdict: conclusion !== undefined && verdictBox(conclusion, verdict),
     }),
     sections: sectionsOf(
       ...tasks.map(
-        (task, i) => [`task-${i + 1}`, task.name, taskSection(task, groups[i]!.groups, shown)] as const,
+        (task, i) => [`task-${i + 1}`, task.name, taskSection(task, groups[i]!.groups, view)] as const,
       ),
       [
         'runs',
         'Runs',
-        tasks.map((task) => html`${tasks.length > 1 && html`<h3>${task.name}</h3>`}${runTable(task, shown)}`),
+        tasks.map((task) => html`${tasks.length > 1 && html`<h3>${task.name}</h3>`}${runTable(task, view)}`),
       ],
-      ['config', 'Config differences', settingsTable(groups, shown.isByRun ? /^name$/ : /^(name|seed)$/)],
+      ['config', 'Config differences', settingsTable(groups, view.isByRun ? /^name$/ : /^(name|seed)$/)],
       ['left-out', 'Left out', warningList(leftOut.map(({ reason, run }) => `${run}: ${reason}`))],
       [
         'reading',
@@ -71,9 +71,9 @@ export function comparisonPage(comparison: RunComparison, groups: readonly TaskG
   };
 }
 
-function taskSection(task: TaskComparison, groups: readonly RunGroup[], shown: View): Content {
-  const curves = learningCurves(task, groups, shown);
-  if (shown.isByRun)
+function taskSection(task: TaskComparison, groups: readonly RunGroup[], view: View): Content {
+  const curves = learningCurves(task, groups, view);
+  if (view.isByRun)
     return html`${curves}<p class="note">Single runs differ by chance. To test differences, compare groups of runs with different seeds.</p>`;
   return html`${curves}
 ${pageTable(groupRows(task), [groupColumn, ...confirmedColumns, ...effortColumns(task)])}
@@ -85,13 +85,13 @@ ${warningList(task.cautions.map((text) => `${text}.`))}`;
 function learningCurves(task: TaskComparison, groups: readonly RunGroup[], { isByRun }: View): Content {
   const longest = largest([0, ...groups.flatMap(({ runs }) => runs.map(({ curve }) => curve.length))]);
   const step = Math.max(1, Math.ceil(longest / maxPoints));
-  const sampled = ({ curve }: ComparedRun) => curve.filter((_, i) => (i + 1) % step === 0);
+  const sampleCurve = ({ curve }: ComparedRun) => curve.filter((_, i) => (i + 1) % step === 0);
   const arms = groups.map(({ name, runs }, i) => {
     const confirmed = task.groups[i]!.confirmed;
     const interval = isByRun ? runs[0]!.confirmed?.ci95 : confirmed?.meanInterval;
     return {
       name,
-      curves: runs.map(sampled).filter((curve) => curve.length > 0),
+      curves: runs.map(sampleCurve).filter((curve) => curve.length > 0),
       range: commonRange(runs),
       confirmed: confirmed ? { mean: confirmed.mean, interval: interval ?? null } : undefined,
     };
@@ -125,22 +125,22 @@ function settingsTable(tasks: readonly TaskGroups[], ignored: RegExp): Content |
     .filter(({ values }) => new Set(values.map((own) => own.join('\n'))).size > 1)
     .toSorted((a, b) => (a.key < b.key ? -1 : 1));
   if (groups.length < 2 || rows.length === 0) return undefined;
-  const shown = (values: readonly string[]) =>
+  const textOf = (values: readonly string[]) =>
     values.length > maxValues ? `${values.length} values` : values.map(shortPath).join(', ');
   return pageTable(
     rows,
     [
       text('key', ({ key }) => key),
-      ...groups.map(({ title }, i) => text<(typeof rows)[number]>(title, ({ values }) => shown(values[i]!))),
+      ...groups.map(({ title }, i) => text<(typeof rows)[number]>(title, ({ values }) => textOf(values[i]!))),
     ],
     { tall: true },
   );
 }
 
-function runTable(task: TaskComparison, { isByRun, linkOf, mostRuns = Infinity }: View): Content {
-  const rows = task.groups.flatMap(({ name, runs }) => runs.map((figures) => ({ ...figures, group: name })));
+function runTable(task: TaskComparison, { isByRun, linkOf, maxRuns = Infinity }: View): Content {
+  const rows = task.groups.flatMap(({ name, runs }) => runs.map((run) => ({ ...run, group: name })));
   const table = pageTable(
-    rows.slice(0, mostRuns),
+    rows.slice(0, maxRuns),
     [
       ...(isByRun ? [] : [text<(typeof rows)[number]>('group', ({ group }) => group, { grouped: true })]),
       text('run', ({ run }) => ({ text: run, href: linkOf(run) })),
@@ -154,7 +154,7 @@ function runTable(task: TaskComparison, { isByRun, linkOf, mostRuns = Infinity }
     ],
     { tall: true },
   );
-  return rows.length <= mostRuns
+  return rows.length <= maxRuns
     ? table
-    : html`${table}<p class="note">The first ${mostRuns} of ${plural(rows.length, 'run')}.</p>`;
+    : html`${table}<p class="note">The first ${maxRuns} of ${plural(rows.length, 'run')}.</p>`;
 }

@@ -1,6 +1,6 @@
 /** Computes the figures of each group of runs and tests the differences between them. */
 import { isDeepStrictEqual } from 'node:util';
-import { version } from '../../base/package.js';
+import { packageVersion } from '../../base/package.js';
 import type { TargetConfig } from '../../config/config.js';
 import { type Interval, percentileInterval95 } from '../../statistics/bootstrap.js';
 import { largest, mean, median, smallest } from '../../statistics/descriptive.js';
@@ -50,12 +50,12 @@ export function medianTime(
   times: readonly { readonly at: number; readonly reached: boolean }[],
 ): number | null {
   let waitingShare = 1;
-  const steps = [...new Set(times.filter(({ reached }) => reached).map(({ at }) => at))];
-  for (const step of steps.toSorted((a, b) => a - b)) {
-    const atRisk = times.filter(({ at }) => at >= step).length;
-    const reachedNow = times.filter(({ at, reached }) => reached && at === step).length;
+  const eventTimes = [...new Set(times.filter(({ reached }) => reached).map(({ at }) => at))];
+  for (const time of eventTimes.toSorted((a, b) => a - b)) {
+    const atRisk = times.filter(({ at }) => at >= time).length;
+    const reachedNow = times.filter(({ at, reached }) => reached && at === time).length;
     waitingShare *= 1 - reachedNow / atRisk;
-    if (waitingShare <= 0.5 + 1e-12) return step;
+    if (waitingShare <= 0.5 + 1e-12) return time;
   }
   return null;
 }
@@ -145,7 +145,7 @@ export interface RunComparison {
  */
 export function compareGroups(
   tasks: readonly TaskGroups[],
-  facts: {
+  options: {
     readonly against?: string | undefined;
     readonly by: readonly string[] | undefined;
     readonly target: number | undefined;
@@ -153,12 +153,12 @@ export function compareGroups(
     readonly nameOf: (path: string) => string;
   },
 ): RunComparison {
-  const differences = differencesOf(tasks, facts.against);
+  const differences = differencesOf(tasks, options.against);
   return {
     version: 1,
     kind: 'comparison',
-    policyloop: version(),
-    by: facts.by ?? null,
+    policyloop: packageVersion(),
+    by: options.by ?? null,
     tested: differences.flat().filter(({ p }) => p !== null).length,
     tasks: tasks.map((task, i) => {
       const { name, environment, groups } = task;
@@ -167,13 +167,13 @@ export function compareGroups(
         name,
         environment,
         horizon,
-        groups: groups.map((group) => figuresOf(group, horizon, facts.target, facts.nameOf)),
+        groups: groups.map((group) => figuresOf(group, horizon, options.target, options.nameOf)),
         differences: differences[i]!,
         pairings: pairings(groups, differences[i]!),
-        cautions: cautions(task, facts.by),
+        cautions: cautions(task, options.by),
       };
     }),
-    leftOut: facts.leftOut,
+    leftOut: options.leftOut,
   };
 }
 
@@ -221,12 +221,12 @@ function confirmedSummary(values: readonly number[], range: Interval): Confirmed
 
 /** Averages the curve up to `horizon`; null for a run without evaluations. */
 function areaOf({ curve }: ComparedRun, horizon: number): number | null {
-  const counted = curve.slice(0, horizon);
-  return counted.length === 0 ? null : mean(counted);
+  const values = curve.slice(0, horizon);
+  return values.length === 0 ? null : mean(values);
 }
 
-function targetFigures(runs: readonly ComparedRun[], given: number | undefined): TargetFigures | null {
-  const target = given === undefined ? commonTarget(runs) : { return: given, hold: 1 };
+function targetFigures(runs: readonly ComparedRun[], targetReturn: number | undefined): TargetFigures | null {
+  const target = targetReturn === undefined ? commonTarget(runs) : { return: targetReturn, hold: 1 };
   if (target === undefined) return null;
   const times = runs.map((run) => timeToTarget(run, target));
   const censored = times.filter(({ reached }) => !reached);

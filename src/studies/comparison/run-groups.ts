@@ -25,7 +25,7 @@ export interface TaskGroups<T = ComparedRun> {
   readonly name: string;
   readonly environment: TaskEnvironment;
   readonly groups: readonly RunGroup<T>[];
-  readonly named: readonly string[];
+  readonly nameKeys: readonly string[];
 }
 
 /** Values of a run's config by dotted key, as text; `model` is the model's name. */
@@ -55,11 +55,11 @@ type GroupedRun = Pick<ConfiguredRun, 'config' | 'manifest'>;
 
 /** Caches the value derived from each run. */
 export function cacheByRun<T extends object, V>(derive: (run: T) => V): (run: T) => V {
-  const known = new WeakMap<T, { readonly value: V }>();
+  const cache = new WeakMap<T, { readonly value: V }>();
   return (run) => {
-    const found = known.get(run) ?? { value: derive(run) };
-    known.set(run, found);
-    return found.value;
+    const cached = cache.get(run) ?? { value: derive(run) };
+    cache.set(run, cached);
+    return cached.value;
   };
 }
 
@@ -94,14 +94,14 @@ export const materialSettings = cacheByRun(
   (run: GroupedRun): Settings => new Map([...settingsOf(run)].filter(([key]) => !immaterialKey.test(key))),
 );
 
-const unset = '–';
+const unsetMark = '–';
 
 /** Returns the value of a key or of a whole section; `–` if it isn't set. */
 export function settingOf(settings: Settings, key: string): string {
-  const own = settings.get(key);
-  if (own !== undefined) return own;
+  const ownValue = settings.get(key);
+  if (ownValue !== undefined) return ownValue;
   const inner = [...settings].filter(([name]) => name.startsWith(`${key}.`));
-  if (inner.length === 0) return unset;
+  if (inner.length === 0) return unsetMark;
   return inner
     .map(([name, value]) => `${name.slice(key.length + 1)} ${value}`)
     .toSorted()
@@ -111,33 +111,33 @@ export function settingOf(settings: Settings, key: string): string {
 /**
  * Groups runs of the same experiment, separately for each environment, in the order of their first runs.
  * @param by config keys whose values define the groups; if undefined, all settings that affect results, except the seed
- * @param moreOf values of keys that aren't in the config, such as tags
+ * @param extrasOf values of keys that aren't in the config, such as tags
  * @throws UserError for a key that no run has, and for `seed`
  */
 export function groupRuns<T extends ConfiguredRun>(
   runs: readonly T[],
   by: readonly string[] | undefined,
-  moreOf: (run: T) => readonly (readonly [string, string])[] = () => [],
+  extrasOf: (run: T) => readonly (readonly [string, string])[] = () => [],
 ): readonly TaskGroups<T>[] {
-  const allSettings = cacheByRun((run: T) => new Map([...settingsOf(run), ...moreOf(run)]));
+  const allSettings = cacheByRun((run: T) => new Map([...settingsOf(run), ...extrasOf(run)]));
   if (by !== undefined) requireKeys(by, runs.map(allSettings));
   const groupOf = (run: T) =>
     by === undefined ? materialKey(run) : JSON.stringify(by.map((key) => settingOf(allSettings(run), key)));
   const tasks = groupBy(runs, ({ config }) => environmentKey(config));
   // For a module, the manifest contains a short name, whereas the config contains a path.
   const names = [...tasks.values()].map(([first]) => first!.manifest.environment);
-  return [...tasks.values()].map((own, index): TaskGroups<T> => {
-    const { id, options } = own[0]!.config.environment;
-    const isOnly = names.filter((other) => other === names[index]).length === 1;
-    const groups = [...groupBy(own, groupOf).values()];
+  return [...tasks.values()].map((taskRuns, index): TaskGroups<T> => {
+    const { id, options } = taskRuns[0]!.config.environment;
+    const isUniqueName = names.filter((other) => other === names[index]).length === 1;
+    const groups = [...groupBy(taskRuns, groupOf).values()];
     const settings = groups.map(([first]) => (by === undefined ? materialSettings : allSettings)(first!));
     const keys = by ?? namingKeys(settings);
-    const labelKeys = (own: Settings) =>
-      by === undefined ? keys.filter((key) => key === 'model' || settingOf(own, key) !== unset) : keys;
+    const labelKeys = (values: Settings) =>
+      by === undefined ? keys.filter((key) => key === 'model' || settingOf(values, key) !== unsetMark) : keys;
     return {
-      name: isOnly ? names[index]! : `${id} ${canonicalText(options)}`,
+      name: isUniqueName ? names[index]! : `${id} ${canonicalText(options)}`,
       environment: { id, options },
-      named: keys,
+      nameKeys: keys,
       groups: groups.map((members, i) => ({
         name: labelKeys(settings[i]!)
           .map((key) => labelOf(key, settingOf(settings[i]!, key), keys.length === 1))
@@ -172,12 +172,12 @@ function namingKeys(groups: readonly Settings[]): readonly string[] {
 }
 
 function rank(key: string): number {
-  const found = keyPriority.findIndex((one) => key === one || (one.endsWith('.') && key.startsWith(one)));
-  return found < 0 ? keyPriority.length + (key === 'prompts.templates' ? 1 : 0) : found;
+  const index = keyPriority.findIndex((one) => key === one || (one.endsWith('.') && key.startsWith(one)));
+  return index < 0 ? keyPriority.length + (key === 'prompts.templates' ? 1 : 0) : index;
 }
 
-const labelOf = (key: string, value: string, alone: boolean) =>
-  alone || bareKeys.has(key) ? shortPath(value) : `${key} ${shortPath(value)}`;
+const labelOf = (key: string, value: string, isOnlyKey: boolean) =>
+  isOnlyKey || bareKeys.has(key) ? shortPath(value) : `${key} ${shortPath(value)}`;
 
 function requireKeys(by: readonly string[], settings: readonly Settings[]): void {
   const allKeys = [...new Set(settings.flatMap((own) => [...own.keys()]))].filter((key) => key !== 'seed');

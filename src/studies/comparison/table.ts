@@ -119,9 +119,9 @@ export function comparisonTables(comparison: RunComparison, width?: number): str
 export function leftOutText(leftOut: RunComparison['leftOut']): readonly string[] {
   if (leftOut.length === 0) return [];
   const listed = leftOut.slice(0, maxShownLeftOut).map(({ run, reason }) => `  ${run}: ${reason}`);
-  const more = leftOut.length - listed.length;
+  const moreCount = leftOut.length - listed.length;
   const lines = [`left out ${plural(leftOut.length, 'run')}:`, ...listed];
-  return [[...lines, ...(more > 0 ? [`  … and ${more} more`] : [])].join('\n')];
+  return [[...lines, ...(moreCount > 0 ? [`  … and ${moreCount} more`] : [])].join('\n')];
 }
 
 /** Formats the groups of each task, and (except in CSV) their differences, for a paper or a spreadsheet. */

@@ -20,8 +20,8 @@ type TestCounts = Pick<GroupDifference, 'counts' | 'test'>;
 
 /** Formats a verdict as a cell of a table. @param found has no `test` if it counts neither pairs nor runs */
 export const verdictCell = (
-  found: Pick<GroupDifference, 'verdict'> & Partial<Pick<GroupDifference, 'test' | 'reason'>>,
-) => ({ text: verdictText(found), mark: `chip ${verdictChips[found.verdict]}` });
+  result: Pick<GroupDifference, 'verdict'> & Partial<Pick<GroupDifference, 'test' | 'reason'>>,
+) => ({ text: verdictText(result), mark: `chip ${verdictChips[result.verdict]}` });
 
 function verdictText({ verdict, test, reason }: Parameters<typeof verdictCell>[0]): string {
   if (verdict === 'not-comparable') return `no verdict: ${reason}`;
@@ -42,12 +42,12 @@ const verdictChips: Readonly<Record<GroupDifference['verdict'], string>> = {
 export const countText = ({ counts, test }: TestCounts): string =>
   test === 'paired' ? plural(counts[0]!, 'pair') : `${counts.join(' and ')} runs`;
 
-function differenceText(found: GroupDifference): string {
-  const { of, against, difference, reason, verdict } = found;
+function differenceText(result: GroupDifference): string {
+  const { of, against, difference, reason, verdict } = result;
   if (verdict === 'not-comparable') return `There is no verdict on ${of} and ${against}: ${reason}.`;
   if (difference === null)
     return `${of} or ${against} has no confirmed return, so there is nothing to compare.`;
-  return verdictSentence({ ...found, difference, verdict }, 'confirmed return');
+  return verdictSentence({ ...result, difference, verdict }, 'confirmed return');
 }
 
 /** Summarises all differences in a few sentences; undefined if there are none. */
@@ -69,8 +69,8 @@ export function conclude(tasks: readonly Pick<TaskComparison, 'name' | 'differen
   const restText = others.flatMap(([count, words]) => (count === 0 ? [] : `${count} ${words}`)).join(', ');
   if (evidentTexts.length === 0) return `None of ${items.length} differences is evident: ${restText}.`;
   const listed = evidentTexts.slice(0, maxListed).join('; ');
-  const more = evidentTexts.length > maxListed ? `; and ${evidentTexts.length - maxListed} more` : '';
-  return `${evidentTexts.length} of ${items.length} differences in confirmed return ${evidentTexts.length === 1 ? 'is' : 'are'} evident: ${listed}${more}.${restText === '' ? '' : ` The others: ${restText}.`}`;
+  const moreText = evidentTexts.length > maxListed ? `; and ${evidentTexts.length - maxListed} more` : '';
+  return `${evidentTexts.length} of ${items.length} differences in confirmed return ${evidentTexts.length === 1 ? 'is' : 'are'} evident: ${listed}${moreText}.${restText === '' ? '' : ` The others: ${restText}.`}`;
 }
 
 /** Maximum number of differences that the sentence lists; the table lists all of them. */
@@ -81,13 +81,13 @@ const maxListed = 8;
  * @param quantity what differs, e.g. `confirmed return`
  */
 export function verdictSentence(
-  found: Pick<GroupDifference, 'of' | 'against' | 'interval' | 'adjusted'> &
+  result: Pick<GroupDifference, 'of' | 'against' | 'interval' | 'adjusted'> &
     TestCounts & { readonly difference: number; readonly verdict: Verdict },
   quantity: string,
 ): string {
-  const { of, against, adjusted, counts, interval, test, verdict } = found;
-  const meanText = `${of} − ${against} is ${formatSigned(found.difference)} in ${quantity}`;
-  const count = countText(found);
+  const { of, against, adjusted, counts, interval, test, verdict } = result;
+  const meanText = `${of} − ${against} is ${formatSigned(result.difference)} in ${quantity}`;
+  const count = countText(result);
   if (verdict === 'too-few' || interval === null) {
     const areTied = smallest(counts) >= minForVerdict;
     const unit = test === 'paired' ? 'pairs' : 'runs';
@@ -95,7 +95,7 @@ export function verdictSentence(
     return `Too few ${unit} for a verdict: ${meanText} over ${count}, and at least ${needed} are needed${areTied ? ', because most values are equal' : ''}.`;
   }
   // An interval clipped to the possible range is asymmetric, so use its longer half.
-  const halfWidth = Math.max(interval[1] - found.difference, found.difference - interval[0]);
+  const halfWidth = Math.max(interval[1] - result.difference, result.difference - interval[0]);
   const noiseNote =
     verdict === 'no-evidence' && halfWidth > 0
       ? ` A difference below about ${formatReturn(halfWidth)} can't be distinguished from noise here.`

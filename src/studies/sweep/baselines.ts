@@ -8,7 +8,7 @@ import type { Interval } from '../../statistics/bootstrap.js';
 import { type GroupDifference, judgeDifferences, pairedDifference } from '../comparison/comparability.js';
 import { failureCaution } from '../comparison/failures.js';
 import type { SettingFigures } from './ranking.js';
-import { type SweepSetting, settingName, settingOf } from './settings.js';
+import { createSetting, type SweepSetting, settingName } from './settings.js';
 
 const numericSearches = ['random', 'hill-climb', 'cma-es', 'gp'] as const;
 const programSearches = ['random', 'genetic'] as const;
@@ -25,12 +25,12 @@ export function baselinesFor({ config, values }: SweepSetting): readonly SweepSe
     config.policy?.kind === 'program' ? programSearches : numericSearches;
   const isShared = ([key]: readonly [string, unknown]) => sharedKeys.includes(key.split('.', 1)[0]!);
   const sections = Object.fromEntries(Object.entries(config).filter(isShared));
-  const own = Object.fromEntries(Object.entries(values).filter(isShared));
+  const sharedValues = Object.fromEntries(Object.entries(values).filter(isShared));
   // Stages add evaluations, too.
   const iterations = Math.round(plannedEvaluations(config) / config.candidates);
   const iterationValue = iterations !== config.iterations && { iterations: String(iterations) };
   return names.map((baseline) => ({
-    ...settingOf({ baseline, ...own, ...iterationValue }),
+    ...createSetting({ baseline, ...sharedValues, ...iterationValue }),
     config: parseConfig({ ...sections, model: { provider: baseline }, iterations }),
     baseline,
     comparedWith: [],
@@ -41,7 +41,7 @@ export function baselinesFor({ config, values }: SweepSetting): readonly SweepSe
  * Compares each setting of each task with its baselines, paired by seed. All of these differences share Holm's
  * correction.
  */
-export function baselineDifferences(
+export function compareWithBaselines(
   tasks: readonly { readonly settings: readonly SettingFigures[]; readonly range: Interval }[],
 ): readonly (readonly GroupDifference[])[] {
   return judgeDifferences(

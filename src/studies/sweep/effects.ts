@@ -37,30 +37,30 @@ export interface Effects {
 
 /**
  * Computes effects, averaged over the other keys and paired by seed, because equal seeds share warm-up and episodes.
- * @param measured settings with every combination of the keys' values
+ * @param settings settings with every combination of the keys' values
  * @param range possible range of a return
  */
 export function effectsOf(
   keys: readonly { readonly key: string }[],
-  measured: readonly Pick<SettingFigures, 'values' | 'returns' | 'over' | 'failed'>[],
+  settings: readonly Pick<SettingFigures, 'values' | 'returns' | 'over' | 'failed'>[],
   range: Interval,
 ): Effects | null {
-  const seeds = (measured[0]?.returns ?? []).flatMap((_, i) =>
-    measured.every(({ returns }) => typeof returns[i] === 'number') ? [i] : [],
+  const seedIndices = (settings[0]?.returns ?? []).flatMap((_, i) =>
+    settings.every(({ returns }) => typeof returns[i] === 'number') ? [i] : [],
   );
-  if (seeds.length === 0) return null;
+  if (seedIndices.length === 0) return null;
   /** Returns, for each seed, the mean over all settings with this value. */
   const seedMeans = (key: string, value: string) => {
-    const fitting = measured.filter(({ values }) => values[key] === value);
-    return seeds.map((seed) => mean(fitting.map(({ returns }) => returns[seed]!)));
+    const matches = settings.filter(({ values }) => values[key] === value);
+    return seedIndices.map((seed) => mean(matches.map(({ returns }) => returns[seed]!)));
   };
   const failuresOf = (key: string, value: string) => {
-    const fitting = measured.filter(({ values }) => values[key] === value);
-    const total = (of: 'failed' | 'over') => sum(fitting.map((one) => one[of]));
+    const matches = settings.filter(({ values }) => values[key] === value);
+    const total = (field: 'failed' | 'over') => sum(matches.map((one) => one[field]));
     return { name: `${key}=${value}`, failed: total('failed'), over: total('over') };
   };
   const varyingKeys = keys
-    .map(({ key }) => ({ key, items: [...new Set(measured.map(({ values }) => values[key]!))] }))
+    .map(({ key }) => ({ key, items: [...new Set(settings.map(({ values }) => values[key]!))] }))
     .filter(({ items }) => items.length > 1);
   const mainEffects = varyingKeys.flatMap(({ key, items: [against, ...others] }) =>
     others.map((of) => {
@@ -70,7 +70,7 @@ export function effectsOf(
     }),
   );
   return {
-    count: seeds.length,
+    count: seedIndices.length,
     levels: varyingKeys.flatMap(({ key, items }) =>
       items.map((value) => ({ key, value, confirmed: summarize(seedMeans(key, value), range)! })),
     ),

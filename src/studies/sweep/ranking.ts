@@ -43,8 +43,8 @@ export function bestSentence(
   // The verdict is corrected for comparing the best setting with all others that have the same number of seeds.
   const [lead] = withVerdicts(
     others.flatMap((next) => {
-      const found = next.confirmed!.count === count && comparePairs(best.returns, next.returns);
-      return found ? [{ ...found, next }] : [];
+      const comparison = next.confirmed!.count === count && comparePairs(best.returns, next.returns);
+      return comparison ? [{ ...comparison, next }] : [];
     }),
   );
   if (lead === undefined)

@@ -44,7 +44,9 @@ export interface ParsedSweep {
  * @throws UserError for keys that can't be swept, and for invalid lists
  */
 export function parseSweep(section: SweepConfig | undefined, texts: readonly string[]): ParsedSweep {
-  const sectionTexts = Object.entries(section?.keys ?? {}).map(([key, value]) => `${key}=${sourceOf(value)}`);
+  const sectionTexts = Object.entries(section?.keys ?? {}).map(
+    ([key, value]) => `${key}=${sourceText(value)}`,
+  );
   // If a key is repeated, the last value wins, as in `run`.
   const textByKey = new Map([...sectionTexts, ...texts].map((text) => [keyOf(text), text]));
   const keys: SweptKey[] = [];
@@ -55,7 +57,7 @@ export function parseSweep(section: SweepConfig | undefined, texts: readonly str
     if (values === undefined) fixedOverrides.push(text);
     else if (key === 'seed') seeds = seedsOf(values);
     else {
-      const hint = unvariedKeys[key.split('.', 1)[0]!];
+      const hint = fixedSections[key.split('.', 1)[0]!];
       if (hint !== undefined) throw new UserError({ field: key, message: "can't be varied", hint });
       keys.push({ key, values });
     }
@@ -64,7 +66,7 @@ export function parseSweep(section: SweepConfig | undefined, texts: readonly str
 }
 
 /** Sections that can't vary, with hints. */
-const unvariedKeys: Readonly<Record<string, string>> = {
+const fixedSections: Readonly<Record<string, string>> = {
   name: 'remove it: settings are named after their values',
   sweep: 'set sweep.method, sweep.keys and similar keys once: they apply to all settings',
   slurm: 'set slurm.tasks, slurm.time and similar keys once: they apply to all runs',
@@ -73,7 +75,7 @@ const unvariedKeys: Readonly<Record<string, string>> = {
 const keyOf = (text: string): string => text.split('=', 1)[0]!.trim();
 
 /** Formats a value of the `sweep` section as it is written on the command line. */
-function sourceOf(value: unknown): string {
+function sourceText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (!Array.isArray(value)) return JSON.stringify(value);
   const list = stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();
@@ -96,23 +98,23 @@ const maxSettings = 100_000;
  * Returns the distinct settings of a sweep, in the order in which they run.
  * @throws UserError if the method doesn't support the values, or there are too many settings
  */
-export function settingsOf(
+export function sweepSettings(
   { method, samples = 0, seed }: SweepConfig,
   keys: readonly SweptKey[],
 ): readonly Setting[] {
-  const size = keys.reduce(
+  const gridSize = keys.reduce(
     (product, { values }) =>
       product * (values.kind === 'list' ? new Set(values.items).size : Number.POSITIVE_INFINITY),
     1,
   );
-  if (samples > size)
+  if (samples > gridSize)
     throw new UserError({
       field: 'sweep.samples',
-      message: `there ${size === 1 ? 'is' : 'are'} only ${plural(size, 'different setting')}`,
+      message: `there ${gridSize === 1 ? 'is' : 'are'} only ${plural(gridSize, 'different setting')}`,
       value: samples,
-      hint: `set sweep.samples=${size}, or sweep.method=grid for all of them`,
+      hint: `set sweep.samples=${gridSize}, or sweep.method=grid for all of them`,
     });
-  const count = method === 'random' ? samples : size;
+  const count = method === 'random' ? samples : gridSize;
   if (count > maxSettings && Number.isFinite(count))
     throw new UserError({
       field: method === 'random' ? 'sweep.samples' : 'sweep',
@@ -124,7 +126,7 @@ export function settingsOf(
     });
   const settings = new Map<string, Setting>();
   const add = (values: Setting['values']) => {
-    const setting = settingOf(values);
+    const setting = createSetting(values);
     settings.set(setting.name, setting);
   };
   if (method === 'grid') for (const values of everyCombination(keys)) add(values);
@@ -134,7 +136,7 @@ export function settingsOf(
   return [...settings.values()];
 }
 
-export const settingOf = (values: Setting['values']): Setting => ({ name: nameOf(values), values });
+export const createSetting = (values: Setting['values']): Setting => ({ name: nameOf(values), values });
 
 function everyCombination(keys: readonly SweptKey[]): readonly Setting['values'][] {
   return keys.reduce<readonly Setting['values'][]>(
@@ -154,11 +156,11 @@ function everyCombination(keys: readonly SweptKey[]): readonly Setting['values']
 function drawSetting(keys: readonly SweptKey[], random: RandomGenerator): Setting['values'] {
   // Draw in alphabetical order, so that the order of the keys doesn't matter.
   const sortedKeys = keys.toSorted((a, b) => (a.key < b.key ? -1 : 1));
-  const values = new Map(sortedKeys.map(({ key, values }) => [key, draw(values, random)]));
+  const values = new Map(sortedKeys.map(({ key, values }) => [key, drawValue(values, random)]));
   return Object.fromEntries(keys.map(({ key }) => [key, values.get(key)!]));
 }
 
-function draw(values: ValueList, random: RandomGenerator): string {
+function drawValue(values: ValueList, random: RandomGenerator): string {
   if (values.kind === 'list') return values.items[random.integers(0, values.items.length)]!;
   const { low, high } = values;
   const value =
@@ -194,8 +196,8 @@ function nameOf(values: Setting['values']): string {
   // A value that looks like the next key would make two settings indistinguishable.
   const isPlain = (source: string) =>
     /^[\w.-]+$/.test(source) && !keys.some((key) => source.includes(`_${shortKey(key)}-`));
-  const isWhole = name.length <= maxNameLength && Object.values(values).every(isPlain);
-  if (isWhole) return name;
+  const needsNoHash = name.length <= maxNameLength && Object.values(values).every(isPlain);
+  if (needsNoHash) return name;
   const hash = createHash('sha256').update(JSON.stringify(values)).digest('hex').slice(0, 8);
   return `${name.replaceAll(/-{2,}/g, '-').slice(0, maxNameLength).replace(/-$/, '')}-${hash}`;
 }
@@ -203,12 +205,11 @@ function nameOf(values: Setting['values']): string {
 const maxNameLength = 80;
 
 /** Formats a value; `(none)` for null, which omits the key. */
-export const shownValue = (value: string | undefined): string =>
-  value === 'null' ? '(none)' : (value ?? '');
+export const valueText = (value: string | undefined): string => (value === 'null' ? '(none)' : (value ?? ''));
 
 /** Rounds numbers with four or more decimals, such as drawn ones, which would obscure the rest of a name. */
 const roundedText = (value: string): string =>
-  /^-?\d*\.\d{4,}$/.test(value) ? formatNumber(Number(value), 3) : shownValue(value);
+  /^-?\d*\.\d{4,}$/.test(value) ? formatNumber(Number(value), 3) : valueText(value);
 
 /** Example: `model.temperature=0.2, candidates=4`. */
 export const settingName = ({ values }: Pick<Setting, 'values'>): string =>

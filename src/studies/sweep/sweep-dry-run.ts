@@ -23,11 +23,11 @@ export async function dryRunSweep(sweep: Sweep, json: boolean, { env, print }: C
   const estimate = first && others.reduce(addEstimates, first);
   const cost = estimate ? estimateText(estimate) : 'no tokens, no cost';
   const caution = Object.keys(limits).length > 0 ? '; sweep.limits may end it earlier' : '';
-  const shown = findings
+  const shownFindings = findings
     .filter(({ field, level }) => level !== 'ok' || field === 'estimate')
     .map(({ field, name, ...one }) => ({ ...one, field: field === 'estimate' ? name : `${name}: ${field}` }));
   const total = okFinding(plural(entries.length, 'run'), `${shape} (${seeds.join(', ')}): ${cost}${caution}`);
   const summary = { runs: entries.length, seeds, settings, limits, estimate: estimate ?? null };
-  print(json ? JSON.stringify(summary) : describeFindings([...shown, total]));
+  print(json ? JSON.stringify(summary) : describeFindings([...shownFindings, total]));
   return errorsIn(findings).length > 0 ? exitCodes.usage : 0;
 }

@@ -5,7 +5,7 @@ import { formatDuration, formatReturn, plural } from '../../base/text/numbers.js
 import { estimate, number, pageTable, text } from '../../base/text/table.js';
 import { formatUsage } from '../../runs/summary.js';
 import { type Page, sectionsOf } from '../../web/page.js';
-import { parallelFigure, parallelPlot } from '../../web/parallel.js';
+import { parallelData, parallelFigure } from '../../web/parallel.js';
 import {
   explanationList,
   failureList,
@@ -17,7 +17,7 @@ import {
 } from '../../web/study.js';
 import { differenceColumns } from '../comparison/table.js';
 import { bestSentence, rankSettings, type SettingFigures } from './ranking.js';
-import { settingName, shownValue } from './settings.js';
+import { settingName, valueText } from './settings.js';
 import type { SweepResult, SweptTask } from './sweep-result.js';
 import {
   baselineDifferences,
@@ -134,8 +134,8 @@ const runsOf = (settings: SweptTask['settings'], seeds: readonly number[]): read
   );
 
 function parallelView({ settings }: SweptTask, { keys, seeds }: SweepResult, context: PageContext): Content {
-  const swept = settings.filter(({ baseline }) => baseline === null);
-  const runs = runsOf(swept, seeds);
+  const sweptSettings = settings.filter(({ baseline }) => baseline === null);
+  const runs = runsOf(sweptSettings, seeds);
   if (runs.length < 2 || keys.length === 0) return undefined;
   const lines = runs.map(({ path, ...run }) => ({
     ...run,
@@ -143,7 +143,7 @@ function parallelView({ settings }: SweptTask, { keys, seeds }: SweepResult, con
     link: 'Open this run',
     note: `${settingName(run)}, seed ${run.seed}: ${formatReturn(run.result)}.`,
   }));
-  return parallelFigure(parallelPlot(keys, lines, 'confirmed'));
+  return parallelFigure(parallelData(keys, lines, 'confirmed'));
 }
 
 function effectsView({ effects }: SweptTask): Content {
@@ -152,7 +152,7 @@ function effectsView({ effects }: SweptTask): Content {
   const ends = levels.flatMap(({ confirmed: { mean, meanInterval } }) => [mean, ...(meanInterval ?? [])]);
   return html`${[...groupBy(levels, ({ key }) => key)].map(([title, own]) =>
     pageTable(own, [
-      text(title, ({ value }) => shownValue(value)),
+      text(title, ({ value }) => valueText(value)),
       meanColumn(({ confirmed }: (typeof own)[number]) => confirmed, ends),
     ]),
   )}
@@ -168,7 +168,7 @@ function runTable(task: SweptTask, seeds: readonly number[], { linkOf }: PageCon
     [
       ...keyColumns<CompleteRun>(task.settings),
       number('seed', ({ path, seed }) => ({ text: String(seed), href: linkOf(path) })),
-      number('confirmed', ({ result: own }) => own, { strong: true, format: formatReturn }),
+      number('confirmed', ({ result }) => result, { strong: true, format: formatReturn }),
       text('run', ({ path }) => ({ text: 'open', href: linkOf(path) })),
     ],
     { tall: true },

@@ -15,7 +15,7 @@ import {
   requireConfirmation,
 } from '../plan.js';
 import { baselinesFor } from './baselines.js';
-import { overridesOf, parseSweep, type SweepSetting, type SweptKey, settingsOf } from './settings.js';
+import { overridesOf, parseSweep, type SweepSetting, type SweptKey, sweepSettings } from './settings.js';
 
 export interface Sweep {
   /** Name of the config file without its extension. */
@@ -44,18 +44,18 @@ export function loadPlannedSweep(
   const notes = new Set<string>();
   let loadedFile = file;
   const baselines = new Map<string, SweepSetting>();
-  const settings = settingsOf(section, keys).map((setting): SweepSetting => {
-    const loaded = explainDrawn(keys, () =>
+  const settings = sweepSettings(section, keys).map((setting): SweepSetting => {
+    const loaded = explainDrawnNumbers(keys, () =>
       loadConfig({ file, overrides: overridesOf(setting, fixedOverrides), cwd, forSweep: true }),
     );
     const { config } = loaded;
     for (const note of loaded.notes) notes.add(note);
     requireConfirmation(config, loaded.file);
     loadedFile = loaded.file;
-    const own = { ...setting, config, baseline: null, comparedWith: [] };
-    const comparedWith = withBaselines ? baselinesFor(own) : [];
+    const baseSetting = { ...setting, config, baseline: null, comparedWith: [] };
+    const comparedWith = withBaselines ? baselinesFor(baseSetting) : [];
     for (const baseline of comparedWith) baselines.set(baseline.name, baseline);
-    return { ...own, comparedWith: comparedWith.map(({ name }) => name) };
+    return { ...baseSetting, comparedWith: comparedWith.map(({ name }) => name) };
   });
   for (const note of duplicateNotes(settings)) notes.add(note);
   return {
@@ -69,7 +69,7 @@ export function loadPlannedSweep(
 }
 
 /** Adds a hint to errors that a drawn number may have caused. */
-function explainDrawn<T>(keys: readonly SweptKey[], load: () => T): T {
+function explainDrawnNumbers<T>(keys: readonly SweptKey[], load: () => T): T {
   try {
     return load();
   } catch (error) {
@@ -139,12 +139,12 @@ export function sweepStore(
   const directory = resolve(cwd, out ?? join(runsDir, `sweep-${name}-${hashOf(hashes).slice(0, 10)}`));
   const updatedRecord = (written: unknown) => {
     const existing = (written ?? { kind: 'sweep' }) as { kind?: unknown; settings?: SettingHashes };
-    const before = existing.settings ?? {};
-    const other = Object.entries(hashes).find(([one, hash]) => (before[one] ?? hash) !== hash);
-    if (other !== undefined)
-      rejectDirectory('sweep', directory, `contains runs of ${other[0]} with a different config`);
+    const earlierHashes = existing.settings ?? {};
+    const conflict = Object.entries(hashes).find(([one, hash]) => (earlierHashes[one] ?? hash) !== hash);
+    if (conflict !== undefined)
+      rejectDirectory('sweep', directory, `contains runs of ${conflict[0]} with a different config`);
     if (existing.kind !== 'sweep') rejectDirectory('sweep', directory);
-    return { version: 1, kind: 'sweep', limits, settings: { ...before, ...hashes } };
+    return { version: 1, kind: 'sweep', limits, settings: { ...earlierHashes, ...hashes } };
   };
   return { directory, record: updatedRecord };
 }

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { unlessRejected } from '../../base/errors.js';
 import { groupBy } from '../../base/grouped.js';
-import { version } from '../../base/package.js';
+import { packageVersion } from '../../base/package.js';
 import { returnRange } from '../../environments/catalogue/known-bounds.js';
 import type { UsageTotals } from '../../runs/calls.js';
 import { type RunSummary, summaryOf } from '../../runs/summary.js';
@@ -14,7 +14,7 @@ import type { ParallelKey } from '../../web/parallel.js';
 import type { GroupDifference } from '../comparison/comparability.js';
 import { commonRange } from '../comparison/compared-runs.js';
 import { hasFailed, worstReturn } from '../comparison/failures.js';
-import { baselineDifferences } from './baselines.js';
+import { compareWithBaselines } from './baselines.js';
 import { type Effects, effectsOf } from './effects.js';
 import { rankSettings, type SettingFigures } from './ranking.js';
 import type { SweepSetting } from './settings.js';
@@ -90,11 +90,11 @@ export function sweepResult(
     const worst = worstReturn(own.flatMap((one) => one.runs.map(confirmedOf)));
     return { environment, range, settings: own.map((one) => figuresOf(one.setting, one.runs, range, worst)) };
   });
-  const differences = baselineDifferences(tasks);
+  const differences = compareWithBaselines(tasks);
   return {
     version: 1,
     kind: 'sweep',
-    policyloop: version(),
+    policyloop: packageVersion(),
     date: now.toISOString(),
     status: runs.every(isDone) && failures.length === 0 ? 'completed' : 'incomplete',
     name,

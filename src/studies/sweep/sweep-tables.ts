@@ -9,13 +9,13 @@ import { differenceColumns } from '../comparison/table.js';
 import { conclude, pText, verdictCell, verdictRule } from '../comparison/words.js';
 import type { Effect, Effects } from './effects.js';
 import { bestSentence, rankSettings, type SettingFigures } from './ranking.js';
-import { shownValue } from './settings.js';
+import { valueText } from './settings.js';
 import type { SweepResult, SweptTask } from './sweep-result.js';
 
 export const effectColumns: readonly Column<Effect>[] = [
   text('key', ({ key }) => ({ text: key, code: true }), { grouped: true }),
-  text('value', ({ of }) => shownValue(of)),
-  text('against', ({ against }) => shownValue(against)),
+  text('value', ({ of }) => valueText(of)),
+  text('against', ({ against }) => valueText(against)),
   estimate('difference', ({ difference, interval }) => ({ value: difference, interval }), {
     format: formatSigned,
   }),
@@ -30,18 +30,18 @@ export function keyColumns<Row extends Pick<SettingFigures, 'name' | 'values'>>(
   const keys = [...new Set(settings.flatMap(({ values }) => Object.keys(values)))];
   return keys.length === 0
     ? [text('setting', ({ name }) => name)]
-    : keys.map((key) => text(key, ({ values }) => shownValue(values[key] ?? 'null')));
+    : keys.map((key) => text(key, ({ values }) => valueText(values[key] ?? 'null')));
 }
 
 export function settingColumns(settings: readonly SettingFigures[]): readonly Column<SettingFigures>[] {
-  const isPaid = settings.some(({ usage }) => usage.promptTokens > 0);
+  const usesTokens = settings.some(({ usage }) => usage.promptTokens > 0);
   const isPriced = settings.some(({ usage }) => usage.cost !== undefined);
   return [
     ...keyColumns<SettingFigures>(settings),
     number('runs', ({ runs }) => runs),
     estimate('confirmed', ({ confirmed: c }) => c && { value: c.mean, interval: c.meanInterval }),
     number('observed', ({ observed }) => observed, { format: formatReturn }),
-    number(isPaid && 'calls', ({ usage }) => usage.calls),
+    number(usesTokens && 'calls', ({ usage }) => usage.calls),
     number(isPriced && 'cost', ({ usage }) => usage.cost, { format: formatCost }),
   ];
 }

@@ -36,17 +36,17 @@ export async function runSweep(args: SweepArguments, context: CommandContext): P
   const { cwd } = context;
   const sweep = loadPlannedSweep(file, overrides, baselines, cwd);
   for (const note of sweep.notes) context.note(note);
-  if (isTooFew(sweep.seeds) && sweep.settings.length > 1)
+  if (areTooFew(sweep.seeds) && sweep.settings.length > 1)
     context.note(
       `${plural(sweep.seeds.length, 'seed')} can't give a verdict: use at least seed=1..${minForVerdict} or, better, seed=1..10`,
     );
   for (const { name, config } of sweep.settings) await checkConfig(config, context.env, `setting ${name}`);
   const cluster = args.slurm === true ? loadSlurm({ file, overrides, cwd }) : undefined;
   if (args.dryRun === true) return dryRunSweep(sweep, args.json, context);
-  const place = sweepStore(sweep, args, cwd);
-  const { directory } = place;
+  const store = sweepStore(sweep, args, cwd);
+  const { directory } = store;
   const read = sweepReader(directory);
-  return runPlan(sweepPlan(sweep), place, { ...args, cluster }, context, {
+  return runPlan(sweepPlan(sweep), store, { ...args, cluster }, context, {
     write: (failures) => writeSweep(sweepResult(sweep, failures, context.now(), read), directory),
     print: (result, outcome) => printSweep(result, outcome, directory, args, context),
     page: runFiles.report,
@@ -59,7 +59,7 @@ function writeSweep(result: SweepResult, directory: string): SweepResult {
   return result;
 }
 
-const isTooFew = ({ length }: readonly number[]) => length < minForVerdict;
+const areTooFew = ({ length }: readonly number[]) => length < minForVerdict;
 
 function printSweep(
   result: SweepResult,
@@ -70,7 +70,7 @@ function printSweep(
 ): void {
   const out = shownPath(directory, context.cwd);
   const { words = ['sweep', '…'] } = context;
-  const more = commandOf({ words: [...words.filter((word) => !word.startsWith('seed=')), 'seed=1..10'] });
+  const command = commandOf({ words: [...words.filter((word) => !word.startsWith('seed=')), 'seed=1..10'] });
   if (json) {
     // `status` describes this command; `result`, the whole sweep.
     context.print(JSON.stringify({ ...result, status: outcome.status, result: result.status, out }));
@@ -87,8 +87,8 @@ function printSweep(
     ...(outcome.limit
       ? ['resume      with the same command and a higher limit']
       : outcome.status === 'completed'
-        ? isTooFew(result.seeds) && result.tasks.some(({ settings }) => settings.length > 1)
-          ? [`more seeds  ${more}`]
+        ? areTooFew(result.seeds) && result.tasks.some(({ settings }) => settings.length > 1)
+          ? [`more seeds  ${command}`]
           : []
         : [`resume      ${commandOf(context) ?? 'with the same command'}`]),
   ];

@@ -4,9 +4,9 @@ import { formatCount, formatNumber } from '../../base/text/numbers.js';
 import type { Color } from '../chart.js';
 import type { HeatMap } from '../heat-map.js';
 import { tickStep, ticksWithin } from '../ticks.js';
-import { type LegendKey, savedWidth, shortenText } from './picture.js';
+import { type LegendEntry, savedWidth, shortenText } from './picture.js';
 
-const [strip, top] = [12, 18];
+const [stripHeight, top] = [12, 18];
 
 /** A colour and its opacity, so that 0 has the colour of the page, light or dark. */
 type Cell = readonly [Color, opacity: number];
@@ -44,18 +44,18 @@ export function heatMapPicture(map: HeatMap, width = savedWidth) {
       return [value < 0 ? '--negative' : '--positive', scale > 0 ? Math.abs(value) / scale : 0];
     }),
   );
-  const bar = (text: string, color: Color): LegendKey => ({ label: text, color, draw: 'bars' });
-  const legend: LegendKey[] = choices?.map(({ name }, i) => bar(name, `--choice-${i}`)) ?? [
-    bar(`down to ${formatNumber(-scale)}`, '--negative'),
-    bar(`up to ${formatNumber(scale)}`, '--positive'),
+  const barEntry = (text: string, color: Color): LegendEntry => ({ label: text, color, draw: 'bars' });
+  const legend: LegendEntry[] = choices?.map(({ name }, i) => barEntry(name, `--choice-${i}`)) ?? [
+    barEntry(`down to ${formatNumber(-scale)}`, '--negative'),
+    barEntry(`up to ${formatNumber(scale)}`, '--positive'),
   ];
   legend.push({ label: `best observed (evaluation ${best.number})`, draw: 'outline', color: '--text' });
   const hasWarmup = warmup > 0 && warmup < columns.length;
   if (hasWarmup)
     legend.push({ label: 'end of the warm-up', draw: 'boundary', color: '--muted', isDashed: true });
-  const scored = scores.map((score): Cell => ['--sequential', score]);
+  const scoreCells = scores.map((score): Cell => ['--sequential', score]);
   const scaleText = (height: number, rows: number) => `scale(${plotWidth / columns.length} ${height / rows})`;
-  const content = html`<g transform=${`translate(${left} 0) ${scaleText(strip, 1)}`}>${pathsOf([scored])}</g>
+  const content = html`<g transform=${`translate(${left} 0) ${scaleText(stripHeight, 1)}`}>${pathsOf([scoreCells])}</g>
 <g transform=${`translate(${left} ${top}) ${scaleText(bottom - top, names.length)}`}>${pathsOf(cells)}</g>
 <rect fill="none" stroke="var(--rule)" x=${left} y=${top} width=${plotWidth} height=${bottom - top} />
 ${hasWarmup && html`<path stroke="var(--muted)" stroke-dasharray="6 4" d=${`M${x(warmup)} 0V${bottom}`} />`}

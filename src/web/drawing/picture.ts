@@ -18,7 +18,7 @@ const samples = {
 } as const;
 
 /** An entry of a legend. */
-export interface LegendKey {
+export interface LegendEntry {
   readonly label: string;
   readonly draw: keyof typeof samples;
   readonly color: Color;
@@ -26,7 +26,7 @@ export interface LegendKey {
 }
 
 /** Draws the sample of an entry. */
-export function legendSample({ color, draw, isDashed = false }: LegendKey): Content {
+export function legendSample({ color, draw, isDashed = false }: LegendEntry): Content {
   const [d, width] = samples[draw];
   const ink = `var(${color})`;
   const isLine = width > 0;
@@ -40,7 +40,7 @@ export interface Picture {
   readonly width: number;
   readonly height: number;
   readonly content: Content;
-  readonly legend: readonly LegendKey[];
+  readonly legend: readonly LegendEntry[];
 }
 
 /** Width of saved charts in pixels, at which their text is legible in a column of a paper. */
@@ -50,9 +50,9 @@ export const savedWidth = 480;
 const textWidth = (text: string) => 6.6 * text.replaceAll(/[\u2e80-\uffff]/g, '__').length;
 
 /** Keeps the end of a long text, such as `…temperature`, because the end of a key is the most specific part. */
-export function shortenText(text: string, room: number): string {
-  const most = Math.max(6, Math.floor(room / 6.6));
-  return text.length <= most ? text : `…${text.slice(1 - most)}`;
+export function shortenText(text: string, maxWidth: number): string {
+  const maxLength = Math.max(6, Math.floor(maxWidth / 6.6));
+  return text.length <= maxLength ? text : `…${text.slice(1 - maxLength)}`;
 }
 
 const margin = 10;
@@ -62,20 +62,20 @@ export function svgFile(title: string, { content, height, label, legend, width }
   let [x, y] = [0, 0];
   const entries = legend.map((entry) => {
     const text = shortenText(entry.label, width - 24);
-    const room = 40 + textWidth(text);
-    if (x > 0 && x + room - 18 > width) [x, y] = [0, y + 19];
-    x += room;
-    return html`<g transform=${`translate(${x - room} ${y})`}>${legendSample(entry)}<text x="22" y="6" dy="0.35em">${text}</text></g>`;
+    const entryWidth = 40 + textWidth(text);
+    if (x > 0 && x + entryWidth - 18 > width) [x, y] = [0, y + 19];
+    x += entryWidth;
+    return html`<g transform=${`translate(${x - entryWidth} ${y})`}>${legendSample(entry)}<text x="22" y="6" dy="0.35em">${text}</text></g>`;
   });
-  const below = height + 40;
-  const size = [width + 2 * margin, below + (legend.length > 0 ? y + 22 : 0) + margin];
+  const legendTop = height + 40;
+  const size = [width + 2 * margin, legendTop + (legend.length > 0 ? y + 22 : 0) + margin];
   return `${svgText(html`<svg xmlns="http://www.w3.org/2000/svg" width=${size[0]} height=${size[1]} viewBox=${`0 0 ${size.join(' ')}`} font-family="Helvetica, Arial, sans-serif" font-size="12">
 <title>${title}</title><desc>${label}</desc>
 <rect width="100%" height="100%" fill="#fff" />
 <g transform=${`translate(${margin} ${margin})`} fill="var(--text)">
 <text y="13" font-size="15" font-weight="bold">${title}</text>
 <g transform="translate(0 26)">${content}</g>
-<g transform=${`translate(0 ${below - margin})`}>${entries}</g></g></svg>`)}\n`;
+<g transform=${`translate(0 ${legendTop - margin})`}>${entries}</g></g></svg>`)}\n`;
 }
 
 function svgText(content: Content): string {

@@ -2,13 +2,13 @@
 import type { Content } from '../../base/text/content.js';
 import { html } from '../../base/text/html.js';
 import type { Chart, Series } from '../chart.js';
-import { type LegendKey, savedWidth } from './picture.js';
+import { type LegendEntry, savedWidth } from './picture.js';
 import { axisText, type DrawnChart, type Extent, ticksOf, xRange, yRange } from './scales.js';
 
-type HideableKey = LegendKey & { isHidden?: boolean };
+type HideableEntry = LegendEntry & { isHidden?: boolean };
 
 /** Returns the parts that the legend can hide: one per label of series and marks, and one for all bands. */
-export function legendKeys({ bands, marks = [], series }: Chart): readonly HideableKey[] {
+export function legendEntries({ bands, marks = [], series }: Chart): readonly HideableEntry[] {
   const parts = [...series, ...marks];
   return [
     ...parts.filter(({ label }, i) => parts.findIndex((one) => one.label === label) === i),
@@ -19,17 +19,17 @@ export function legendKeys({ bands, marks = [], series }: Chart): readonly Hidea
 type HiddenLabels = DrawnChart['hidden'];
 
 export const defaultHidden = (chart: Chart): HiddenLabels =>
-  new Set(legendKeys(chart).flatMap(({ isHidden, label }) => (isHidden ? [label] : [])));
+  new Set(legendEntries(chart).flatMap(({ isHidden, label }) => (isHidden ? [label] : [])));
 
 /** Returns the marks to the right of the plot. */
 const edgeMarks = ({ marks = [] }: Chart) =>
   marks.flatMap((own) => own.marks).filter(({ x }) => x === undefined);
 
 /** Computes the positions of a chart's parts, in pixels. */
-function plotOf(chart: Chart, hidden: HiddenLabels, width: number, view: Extent | undefined) {
+function plotOf(chart: Chart, hidden: HiddenLabels, width: number, zoom: Extent | undefined) {
   const height = 16 + (chart.height ?? 320);
   const [top, bottom] = [24, height - 46];
-  const xEnds = xRange(chart, view);
+  const xEnds = xRange(chart, zoom);
   const yEnds = yRange({ chart, hidden }, xEnds);
   const yTicks = ticksOf(chart.y, yEnds, bottom - top, 40);
   const lastTickLength = axisText(chart.x, Math.round(chart.at.at(-1) ?? 0)).length;
@@ -39,32 +39,34 @@ function plotOf(chart: Chart, hidden: HiddenLabels, width: number, view: Extent 
   return {
     ...{ chart, hidden, width, height, left, right, top, bottom, yTicks },
     xTicks: ticksOf(chart.x, xEnds, right - left, 60 + 4 * lastTickLength),
-    x: scale(xEnds, left, right),
-    y: scale(yEnds, bottom, top),
+    x: linearScale(xEnds, left, right),
+    y: linearScale(yEnds, bottom, top),
     /** Returns the value of x at a horizontal position. */
-    xAt: (place: number) => xEnds[0] + ((xEnds[1] - xEnds[0]) * (place - left)) / (right - left),
+    xAt: (position: number) => xEnds[0] + ((xEnds[1] - xEnds[0]) * (position - left)) / (right - left),
   };
 }
 
 type Plot = ReturnType<typeof plotOf>;
 
-/** @param view the range of x, if the user has zoomed in */
-export function chartPicture(chart: Chart, hidden = defaultHidden(chart), width = savedWidth, view?: Extent) {
-  const plot = plotOf(chart, hidden, width, view);
-  const parts = legendKeys(chart);
+/** @param zoom the range of x, if the user has zoomed in */
+export function chartPicture(chart: Chart, hidden = defaultHidden(chart), width = savedWidth, zoom?: Extent) {
+  const plot = plotOf(chart, hidden, width, zoom);
+  const parts = legendEntries(chart);
   const levels = chart.levels?.map(
-    ({ label }): LegendKey => ({ label, draw: 'line', color: '--muted', isDashed: true }),
+    ({ label }): LegendEntry => ({ label, draw: 'line', color: '--muted', isDashed: true }),
   );
   // Diamonds with the label of a line have no entry of their own.
   const same = chart.marks?.find(({ label }) => chart.series.some((one) => one.label === label));
-  const marks: readonly LegendKey[] = same ? [{ label: 'confirmed', draw: same.draw, color: '--text' }] : [];
+  const marks: readonly LegendEntry[] = same
+    ? [{ label: 'confirmed', draw: same.draw, color: '--text' }]
+    : [];
   const all = [...parts.filter(({ label }) => !hidden.has(label)), ...marks, ...(levels ?? [])];
   const legend = parts.length + (levels?.length ?? 0) > 1 ? all : [];
   return { ...plot, label: chart.label, content: plotDrawing(plot), legend };
 }
 
 /** Maps values to coordinates. Clamps them, because browsers don't draw lines to points that are too far away. */
-const scale =
+const linearScale =
   ([low, high]: Extent, from: number, to: number) =>
   (value: number) => {
     const coordinate = from + ((to - from) * (value - low)) / (high - low);
@@ -77,7 +79,7 @@ const room = 4;
 function plotDrawing(plot: Plot): Content {
   const { bottom, chart, hidden, height, left, right, top, x, xTicks, y, yTicks } = plot;
   const { at, bands, levels = [], shades = [] } = chart;
-  const shown = chart.series.filter(({ label }) => !hidden.has(label));
+  const shownSeries = chart.series.filter(({ label }) => !hidden.has(label));
   const hasBands = bands === undefined || !hidden.has(bands.label);
   const box = [left - room, top - room, right - left + 2 * room, bottom - top + 2 * room] as const;
   return html`<g fill="var(--muted)" font-size="12" text-anchor="middle">
@@ -87,12 +89,12 @@ ${xTicks.map(([tick, text]) => html`<text x=${x(tick)} y=${bottom + 17}>${text}<
 <text x=${(left + right) / 2} y=${height - 6}>${chart.x.title}</text></g>
 <svg x=${box[0]} y=${box[1]} width=${box[2]} height=${box[3]} viewBox=${box.join(' ')} fill="none">
 ${shades.map(([from, to]) => html`<rect fill="var(--grid)" opacity="0.5" x=${x(from)} y=${top} width=${x(to) - x(from)} height=${bottom - top} />`)}
-${shown.map((series) => (series.draw === 'points' ? whiskers(plot, series) : hasBands && band(plot, series)))}
-${shown.map((series) => seriesPath(plot, series, stackedBelow(shown, series)))}
+${shownSeries.map((series) => (series.draw === 'points' ? whiskers(plot, series) : hasBands && band(plot, series)))}
+${shownSeries.map((series) => seriesPath(plot, series, stackedBelow(shownSeries, series)))}
 </svg>
 ${levels.map((level) => html`<path stroke="var(--muted)" stroke-dasharray="6 4" d=${`M${left} ${y(level.y)}H${right}`} />`)}
 ${markPaths(plot)}
-${shown.map(({ color, draw, outliers, values }) => draw === 'points' && outliers && html`<path fill=${`var(${color})`} d=${values.map((value, i) => outlierPath(plot, at[i]!, value)).join('')} />`)}`;
+${shownSeries.map(({ color, draw, outliers, values }) => draw === 'points' && outliers && html`<path fill=${`var(${color})`} d=${values.map((value, i) => outlierPath(plot, at[i]!, value)).join('')} />`)}`;
 }
 
 /** Returns the indices at which all of these lists have a number. */
@@ -151,8 +153,8 @@ function seriesPath(
 
 function markPaths({ bottom, chart, hidden, left, right, width, x, y }: Plot): Content {
   const edges = edgeMarks(chart);
-  const shown = chart.marks?.filter(({ label }) => !hidden.has(label));
-  return shown?.map(({ color, draw, marks }) => {
+  const shownMarks = chart.marks?.filter(({ label }) => !hidden.has(label));
+  return shownMarks?.map(({ color, draw, marks }) => {
     const path = marks.map((mark) => {
       const edgeX = right + 6 + ((edges.indexOf(mark) + 0.5) / edges.length) * (width - 12 - right);
       const at = mark.x === undefined ? edgeX : x(mark.x);

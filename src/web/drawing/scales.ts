@@ -21,8 +21,8 @@ export type Extent = readonly [low: number, high: number];
 
 /** Formats a number; uses scientific notation, such as `2.5e−7`, for very large and very small ones. */
 function formatPlain(value: number, digits = 6): string {
-  const size = Math.abs(value);
-  if (size === 0 || (size >= 1e-4 && size < 1e12)) return formatNumber(value, digits);
+  const magnitude = Math.abs(value);
+  if (magnitude === 0 || (magnitude >= 1e-4 && magnitude < 1e12)) return formatNumber(value, digits);
   return Number(value.toPrecision(digits)).toExponential().replace('+', '').replaceAll('-', '−');
 }
 
@@ -40,30 +40,30 @@ export const axisText = ({ kind = 'number' }: Axis, value: number): string => fo
 
 /**
  * Returns round ticks with their labels. If the axis has no `kind`, labels have enough digits to tell them apart.
- * @param size length of the axis, in pixels @param room minimum distance between ticks, in pixels
+ * @param axisLength length of the axis, in pixels @param minDistance minimum distance between ticks, in pixels
  */
-export function ticksOf(axis: Axis, [low, high]: Extent, size: number, room: number) {
-  const count = Math.max(2, size / room);
-  const isFine = axis.kind === 'whole' && (high - low) / count <= 1;
-  const ticks = ticksWithin(low, high, isFine ? (high - low) / tickStep(1) : count);
+export function ticksOf(axis: Axis, [low, high]: Extent, axisLength: number, minDistance: number) {
+  const count = Math.max(2, axisLength / minDistance);
+  const hasUnitSteps = axis.kind === 'whole' && (high - low) / count <= 1;
+  const ticks = ticksWithin(low, high, hasUnitSteps ? (high - low) / tickStep(1) : count);
   const text =
     axis.kind === undefined ? distinctFormat(ticks, formatPlain) : (tick: number) => axisText(axis, tick);
   return ticks.map((tick) => [tick, text(tick)] as const);
 }
 
-/** @param view the range that the user has zoomed to */
-export function xRange({ at, marks = [], series, x }: Chart, view?: Extent): Extent {
-  if (view !== undefined) return view;
-  const marked = marks.flatMap((own) => own.marks.flatMap((mark) => mark.x ?? []));
-  const [first, last] = extentOf([at[0] ?? 0, at.at(-1) ?? 1, ...marked]);
+/** @param zoom the range that the user has zoomed to */
+export function xRange({ at, marks = [], series, x }: Chart, zoom?: Extent): Extent {
+  if (zoom !== undefined) return zoom;
+  const markPositions = marks.flatMap((own) => own.marks.flatMap((mark) => mark.x ?? []));
+  const [first, last] = extentOf([at[0] ?? 0, at.at(-1) ?? 1, ...markPositions]);
   const distance = (last - first) / Math.max(1, at.length - 1) || 1;
   // Leave room for half a bar at each end, and keep the points of a scatter plot off the edges.
-  const room = series.some(({ draw }) => draw === 'bars')
+  const padding = series.some(({ draw }) => draw === 'bars')
     ? 0.5 * distance
     : x.kind !== 'whole' && series[0]?.draw === 'points'
       ? 0.02 * (last - first)
       : 0;
-  const [from, to] = [x.from ?? first - room, x.to ?? last + room];
+  const [from, to] = [x.from ?? first - padding, x.to ?? last + padding];
   return to > from ? [from, to] : [from - 0.5 * distance, from + 0.5 * distance];
 }
 
@@ -84,14 +84,14 @@ export function yRange({ chart, hidden }: DrawnChart, [from, to]: Extent): Exten
   const numbers = (values: readonly (number | null)[] = []) =>
     values.filter((value, i): value is number => typeof value === 'number' && isInView(at[i]!));
   const hasBands = bands === undefined || isShown(bands);
-  const shown = series.filter(isShown);
-  const bars = shown.filter(({ draw }) => draw === 'bars');
+  const shownSeries = series.filter(isShown);
+  const bars = shownSeries.filter(({ draw }) => draw === 'bars');
   const values = [
-    ...shown.flatMap((one) => {
-      if (one.draw === 'bars') return [];
-      const own = numbers(one.values);
-      const ends = hasBands || one.draw === 'points' ? [...numbers(one.low), ...numbers(one.high)] : [];
-      return fence(own, extentOf([...own, ...ends]), one.outliers);
+    ...shownSeries.flatMap((item) => {
+      if (item.draw === 'bars') return [];
+      const seriesValues = numbers(item.values);
+      const ends = hasBands || item.draw === 'points' ? [...numbers(item.low), ...numbers(item.high)] : [];
+      return clipRange(seriesValues, extentOf([...seriesValues, ...ends]), item.outliers);
     }),
     ...(bars.length === 0
       ? []
@@ -99,8 +99,8 @@ export function yRange({ chart, hidden }: DrawnChart, [from, to]: Extent): Exten
     ...levels.map((level) => level.y),
     ...marks
       .filter(isShown)
-      .flatMap((one) =>
-        one.marks.flatMap((mark) =>
+      .flatMap((item) =>
+        item.marks.flatMap((mark) =>
           mark.y === undefined || (mark.x !== undefined && !isInView(mark.x))
             ? []
             : [mark.y, ...(mark.interval ?? [])],
@@ -109,14 +109,14 @@ export function yRange({ chart, hidden }: DrawnChart, [from, to]: Extent): Exten
   ].filter((value) => Number.isFinite(value));
   if (values.length === 0) return [y.from ?? 0, y.to ?? (y.from ?? 0) + 1];
   const [low, high] = extentOf(values);
-  const room = high > low ? 0.06 * (high - (y.from ?? low)) : Math.abs(high) * 0.1 || 1;
-  const [least, largest] = [low - room, high + room];
+  const padding = high > low ? 0.06 * (high - (y.from ?? low)) : Math.abs(high) * 0.1 || 1;
+  const [least, largest] = [low - padding, high + padding];
   const bottom = y.from ?? (low === 0 ? 0 : least);
   return [bottom, Math.max(y.to ?? largest, bottom + 1e-9 * (Math.abs(bottom) || 1))];
 }
 
 /** Limits one side of a range to Tukey's outer fence (3 interquartile ranges), so outliers don't flatten the rest. */
-function fence(values: readonly number[], [low, high]: Extent, side: 'low' | 'high' | undefined): Extent {
+function clipRange(values: readonly number[], [low, high]: Extent, side: 'low' | 'high' | undefined): Extent {
   if (side === undefined || values.length < 20) return [low, high];
   const ascending = values.toSorted((a, b) => a - b);
   const at = (share: number) => ascending[Math.floor(share * (ascending.length - 1))]!;

@@ -10,7 +10,7 @@ import type { OpenedRun } from '../../runs/open-run.js';
 import { programTitle } from '../../runs/program-text.js';
 import type { CandidateId } from './data/proposals.js';
 
-export interface IterationFigures {
+export interface IterationDetails {
   readonly iteration: number;
   readonly evaluations: readonly BufferEntry[];
   readonly calls: readonly CallRecord[];
@@ -20,13 +20,13 @@ export interface IterationFigures {
  * @param candidate 1-based; undefined for all
  * @throws UserError if the run has no such iteration or candidate
  */
-export function iterationFigures(
+export function iterationDetails(
   { recorded }: Pick<OpenedRun, 'recorded'>,
   iteration: number,
   candidate: number | undefined,
-): IterationFigures {
-  const isWanted = (place: CandidateId) =>
-    place.iteration === iteration && (candidate === undefined || place.candidate === candidate - 1);
+): IterationDetails {
+  const isWanted = (id: CandidateId) =>
+    id.iteration === iteration && (candidate === undefined || id.candidate === candidate - 1);
   const calls: CallRecord[] = [];
   for (const call of recorded.calls) if (isWanted(call)) calls.push(call);
   const evaluations = recorded.entries.filter(isWanted);
@@ -41,7 +41,7 @@ export function iterationFigures(
 }
 
 /** Formats the iteration as text. A prompt that equals the previous one isn't repeated. */
-export function iterationText({ iteration, evaluations, calls }: IterationFigures): string {
+export function iterationText({ iteration, evaluations, calls }: IterationDetails): string {
   const candidates = [...new Set([...calls, ...evaluations].map(({ candidate }) => candidate))];
   let lastPrompt = '';
   const callText = (call: CallRecord): readonly string[] => {
@@ -59,7 +59,7 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
   return candidates
     .toSorted((a, b) => a - b)
     .map((candidate) => {
-      const entry = evaluations.find((one) => one.candidate === candidate);
+      const entry = evaluations.find((evaluation) => evaluation.candidate === candidate);
       const ownCalls = calls.filter((call) => call.candidate === candidate);
       const name = iteration === 0 ? 'warm-up policy' : `iteration ${iteration}, candidate`;
       const revisionNote = ownCalls.some((call) => stageOf(call) !== 'proposal') ? ' (revised)' : '';

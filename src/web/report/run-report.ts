@@ -13,8 +13,8 @@ import {
   type LoggedProposal,
   loggedProposals,
   memberAt,
-  onlyProposals,
   type RunData,
+  skipRevisions,
 } from './data/proposals.js';
 import { type ShownCalls, shownCalls } from './data/shown-calls.js';
 import { type TaskLabels, taskLabels } from './data/task-labels.js';
@@ -40,7 +40,7 @@ export function runPage(data: RunData, episodes: Content, linkOf?: ShownCalls['l
   const { config, configYaml, events, manifest } = data;
   const usage = new UsageByIteration();
   const proposals = loggedProposals(data, (call) => usage.add(call));
-  const shown = shownCalls(data, proposals);
+  const selection = shownCalls(data, proposals);
   const labels = taskLabels(manifest.environment, data.policy, manifest.spec);
   const arePrograms = data.policy.kind === 'program';
   return {
@@ -49,7 +49,7 @@ export function runPage(data: RunData, episodes: Content, linkOf?: ShownCalls['l
     sections: sectionsOf(
       ['result', 'Result', headline(data, proposals)],
       ['warnings', 'Warnings', warnings(data)],
-      ['curve', 'Learning curve', learningCurve(data, proposals, linkOf ?? shown.link)],
+      ['curve', 'Learning curve', learningCurve(data, proposals, linkOf ?? selection.link)],
       ['predictions', 'Predicted returns', predictionView(proposals)],
       ['episodes', 'Episodes', episodes],
       ['parameters', 'Parameters', !arePrograms && parameterHeatMap(data, labels)],
@@ -57,13 +57,13 @@ export function runPage(data: RunData, episodes: Content, linkOf?: ShownCalls['l
       [
         'lineage',
         'Lineage',
-        arePrograms && lineageView(lineage(data, proposals, shown.calls), config, shown.link),
+        arePrograms && lineageView(lineage(data, proposals, selection.calls), config, selection.link),
       ],
       ['revisions', 'Revisions', revisionView(revisionFigures(events, data.calls))],
       ['members', 'Contributions', memberView(memberFigures(proposals))],
-      ['failures', 'Failures', failureView(proposals, config, shown.link)],
+      ['failures', 'Failures', failureView(proposals, config, selection.link)],
       ['usage', 'Usage', usageView(manifest, usage.totals)],
-      ['log', 'Log', callLog(data, shown, onlyProposals(proposals).length)],
+      ['log', 'Log', callLog(data, selection, skipRevisions(proposals).length)],
       ['config', 'Config', preformatted(configYaml)],
       ['reproduce', 'Reproduce', reproduction(data)],
     ),

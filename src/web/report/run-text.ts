@@ -102,10 +102,10 @@ export function runFigures(run: OpenedRun, { top, cwd }: TextOptions): RunFigure
 }
 
 /** Formats the output of `show` for a run: learning curve, best evaluations, best policy, usage. */
-export function runText(run: OpenedRun, shown: TextOptions): string {
+export function runText(run: OpenedRun, options: TextOptions): string {
   const { path, config, manifest, recorded } = run;
-  const { columns, top } = shown;
-  const figures = runFigures(run, shown);
+  const { columns, top } = options;
+  const figures = runFigures(run, options);
   const { caps, confirmed, revisions, usage } = figures;
   const { entries } = recorded;
   const scores = entries.map(({ score }) => score);
@@ -113,7 +113,7 @@ export function runText(run: OpenedRun, shown: TextOptions): string {
   const otherFaults = Object.entries(usage.faults ?? {})
     .map(([kind, count]) => [kind, count - (figures.failures[kind] ?? 0)] as const)
     .filter(([, count]) => count > 0);
-  const range = formatInterval([smallest(scores), largest(scores)]);
+  const rangeText = formatInterval([smallest(scores), largest(scores)]);
   const { ended } = summaryOf(path, manifest);
   const amounts = `${figures.iterations} of ${plural(manifest.iterations.of, 'iteration')}, ${plural(entries.length, 'evaluation')}, ${formatDuration(manifest.activeMs)}`;
   const lines: readonly (string | false | undefined)[] = [
@@ -122,7 +122,7 @@ export function runText(run: OpenedRun, shown: TextOptions): string {
     ...(manifest.reason && 'message' in manifest.reason ? [ended, amounts] : [`${ended}, ${amounts}`]),
     '',
     scores.length > 0 &&
-      `${sparkline(scores, Math.min(60, (columns ?? 120) - range.length - 2))}  ${range}\n`,
+      `${sparkline(scores, Math.min(60, (columns ?? 120) - rangeText.length - 2))}  ${rangeText}\n`,
     bestTable(bestEntries(entries, top), figures.top, columns),
     '',
     confirmed === null
@@ -195,6 +195,6 @@ export function sparkline(values: readonly number[], width = 40): string {
     return mean(values.slice(from, Math.floor(((column + 1) * values.length) / columns)));
   });
   const [low, high] = [smallest(heights), largest(heights)];
-  const level = (value: number) => (high > low ? (value - low) / (high - low) : 0.5);
-  return heights.map((value) => blockCharacters[Math.min(7, Math.floor(8 * level(value)))]).join('');
+  const shareOf = (value: number) => (high > low ? (value - low) / (high - low) : 0.5);
+  return heights.map((value) => blockCharacters[Math.min(7, Math.floor(8 * shareOf(value)))]).join('');
 }

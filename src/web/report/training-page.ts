@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import { stringify } from 'yaml';
 import { shownPath } from '../../base/context.js';
-import { version } from '../../base/package.js';
+import { packageVersion } from '../../base/package.js';
 import type { Content } from '../../base/text/content.js';
 import { html, preformatted } from '../../base/text/html.js';
 import {
@@ -21,16 +21,16 @@ import {
   measurementText,
   readTrainingFiles,
   secondsLeftOf,
-  type TrainingFiles,
+  type TrainingRecords,
 } from '../../runs/training/trainings.js';
 import { largest } from '../../statistics/descriptive.js';
 import { type Chart, chartFigure } from '../chart.js';
 import { type Page, sectionsOf } from '../page.js';
 import { pageHeader, tile, warningList, writtenByNote } from '../study.js';
-import { type TrainingLabels, trainingCharts, trainingLoss } from '../training-charts.js';
+import { smoothedLoss, type TrainingLabels, trainingCharts } from '../training-charts.js';
 import { baselines, dataView, samplesView } from './views/training-view.js';
 
-export interface ShownTraining extends TrainingFiles {
+export interface ShownTraining extends TrainingRecords {
   readonly samples: readonly RecordedSample[];
   readonly secondsLeft?: number | undefined;
 }
@@ -46,7 +46,7 @@ export function trainingPage(training: ShownTraining): Page {
   const { about, facts, metrics, samples } = training;
   const { $schema: _, ...config } = { $schema: '', ...about?.config };
   const isRunning = facts.status === 'running';
-  const last = metrics.at(-1)?.time;
+  const lastTime = metrics.at(-1)?.time;
   return {
     title: `${isRunning ? `${percentText(training)} ` : ''}${basename(facts.path)}: ${titleOf(training).join(' ')}`,
     header: header(training),
@@ -60,11 +60,11 @@ export function trainingPage(training: ShownTraining): Page {
       ['data', 'Data', dataView(training)],
       ['config', 'Config', about !== undefined && preformatted(stringify(config))],
     ),
-    footer: last !== undefined && writtenByNote(version(), last),
+    footer: lastTime !== undefined && writtenByNote(packageVersion(), lastTime),
   };
 }
 
-function titleOf({ facts: { model, on, path, unit } }: TrainingFiles): readonly [string, string, string] {
+function titleOf({ facts: { model, on, path, unit } }: TrainingRecords): readonly [string, string, string] {
   if (model === null || on === null) return [basename(path), '', ''];
   return [basename(model), unit === 'update' ? 'in' : 'trained on', basename(on)];
 }
@@ -95,8 +95,8 @@ function stateText(training: ShownTraining): string {
   const { facts, secondsLeft } = training;
   const { note, status, steps, unit } = facts;
   if (status === 'running') {
-    const left = secondsLeft === undefined ? '' : `, about ${formatDuration(1000 * secondsLeft)} left`;
-    return `${unit} ${formatCount(steps.done)} of ${formatCount(steps.of)}, ${percentText(training)}${left}`;
+    const leftText = secondsLeft === undefined ? '' : `, about ${formatDuration(1000 * secondsLeft)} left`;
+    return `${unit} ${formatCount(steps.done)} of ${formatCount(steps.of)}, ${percentText(training)}${leftText}`;
   }
   if (status === 'completed') return note ?? `after all ${unit}s`;
   return { crashed: 'killed', interrupted: 'by the user', failed: note ?? '' }[status];
@@ -129,7 +129,7 @@ ${
         'confirmed',
       )
 }
-${losses.length > 0 && tile('Training loss', trainingLoss(losses).toFixed(4), html`mean over the latest steps; <b>${losses[0]!.toFixed(4)}</b> at step 1`)}
+${losses.length > 0 && tile('Training loss', smoothedLoss(losses).toFixed(4), html`mean over the latest steps; <b>${losses[0]!.toFixed(4)}</b> at step 1`)}
 </dl>
 <dl class="headline">
 ${tile(unit === 'step' ? 'Steps' : 'Updates', formatCount(steps.done), `of ${formatCount(steps.of)}`)}
@@ -153,9 +153,9 @@ function labelsFor({ about, facts, metrics }: ShownTraining): TrainingLabels {
 }
 
 function chartsOf(training: ShownTraining): Content {
-  const words = labelsFor(training);
-  const charts = trainingCharts(training.metrics, words);
-  if (charts.length === 0) return html`<p class="empty">No ${words.unit}s yet.</p>`;
+  const labels = labelsFor(training);
+  const charts = trainingCharts(training.metrics, labels);
+  if (charts.length === 0) return html`<p class="empty">No ${labels.unit}s yet.</p>`;
   const isLarge = ({ height = 320 }: Chart) => height > 200;
   const chartFigures = (own: readonly Chart[]) => own.map((chart) => chartFigure(chart));
   return html`<div class="training-charts">${chartFigures(charts.filter(isLarge))}<div class="charts">${chartFigures(charts.filter((chart) => !isLarge(chart)))}</div></div>`;
@@ -175,9 +175,9 @@ function alarmViews({ about, facts }: ShownTraining): readonly Content[] {
       hint: 'rebuild the dataset, unless the change was intended',
       when: '',
     },
-  ].filter((one) => one !== false);
-  const distinct = new Map(shownAlarms.map((one) => [one.message, one]));
-  return [...distinct.values()].map(
+  ].filter((alarm) => alarm !== false);
+  const distinctAlarms = new Map(shownAlarms.map((alarm) => [alarm.message, alarm]));
+  return [...distinctAlarms.values()].map(
     ({ hint, message, when }) =>
       html`${when}${message}${hint !== null && html`<br /><span class="muted">${hint}</span>`}`,
   );
@@ -193,11 +193,11 @@ function resultView({ about, facts }: ShownTraining): Content {
       : html`<p>This command resumes from the last checkpoint${status === 'failed' && failureNote}:</p>
 ${preformatted(command)}`;
   }
-  const use = commandToUse(facts, cwd);
+  const useCommand = commandToUse(facts, cwd);
   const weights =
     best === null || about?.config.result === 'last'
       ? `the weights after the last ${unit}`
       : `the weights at ${unit} ${formatCount(best.step)}, which had the best ${best.name}`;
-  return html`<p>The result${result !== null && html` (<code>${shownPath(result, cwd)}</code>)`} contains ${weights}.${use !== null && ' On the command line:'}</p>
-${use !== null && preformatted(use)}`;
+  return html`<p>The result${result !== null && html` (<code>${shownPath(result, cwd)}</code>)`} contains ${weights}.${useCommand !== null && ' On the command line:'}</p>
+${useCommand !== null && preformatted(useCommand)}`;
 }

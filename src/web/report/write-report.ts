@@ -16,13 +16,13 @@ import { animationView, renderReport, type ShownAnimation } from './run-report.j
 
 /**
  * Writes `report.html` for the run at `path`; returns its path.
- * @param played the run's policies, if this process ran it. Without them, no episodes of modules or programs are
+ * @param playedFamily the run's policies, if this process ran it. Without them, no episodes of modules or programs are
  * drawn, because a report never imports code that a run refers to.
  */
-export async function writeReport(path: string, played?: PolicyFamily): Promise<string> {
+export async function writeReport(path: string, playedFamily?: PolicyFamily): Promise<string> {
   const report = join(path, runFiles.report);
   const run = await readShownRun(path);
-  replaceFile(report, renderReport(runData(run), animationView(await animationsOf(run, played))));
+  replaceFile(report, renderReport(runData(run), animationView(await animationsOf(run, playedFamily))));
   return report;
 }
 
@@ -59,27 +59,27 @@ export function namedPolicies(
   return nameByEntry;
 }
 
-async function animationsOf(run: OpenedRun, played?: PolicyFamily): Promise<readonly ShownAnimation[]> {
+async function animationsOf(run: OpenedRun, playedFamily?: PolicyFamily): Promise<readonly ShownAnimation[]> {
   const { manifest, config, recorded } = run;
   const names = namedPolicies(recorded.entries, manifest);
-  if (names.size === 0 || !(played !== undefined || isDrawnFromConfig(config))) return [];
+  if (names.size === 0 || !(playedFamily !== undefined || isDrawnFromConfig(config))) return [];
   const environment = await openDrawable(config).catch(ignoreUndrawable);
   if (environment === undefined) return [];
-  await played?.prepare?.();
-  const setting = { config, seed: manifest.seed, environment, family: played ?? run.family };
+  await playedFamily?.prepare?.();
+  const setup = { config, seed: manifest.seed, environment, family: playedFamily ?? run.family };
   const choice = { kind: 'evaluated', episode: 0 } as const;
   try {
     return [...names].flatMap(([entry, name]): ShownAnimation | readonly [] => {
       try {
-        const draw = (maxFrames: number) => drawEpisode(setting, entry, choice, maxFrames);
+        const draw = (maxFrames: number) => drawEpisode(setup, entry, choice, maxFrames);
         const { replay, recorded = replay.return, svg } = drawCompactSvg(draw, animationWidth);
-        const place = candidateName(entry, config);
+        const candidateText = candidateName(entry, config);
         const asText = distinctFormat([replay.return, recorded, entry.score]);
         const outcomeText = `return ${asText(replay.return)} in ${plural(replay.length, 'step')}`;
         return {
           picture: { svg },
-          alt: `Animation of the ${name.toLowerCase()} policy, ${place}: ${outcomeText}`,
-          caption: html`<b>${name}</b>, ${place}: ${outcomeText}; mean return of the evaluation: ${asText(entry.score)}.${recorded !== replay.return && html` <span class="warn-text">The evaluation recorded ${asText(recorded)} for this episode; the environment or policyloop may have changed since.</span>`}`,
+          alt: `Animation of the ${name.toLowerCase()} policy, ${candidateText}: ${outcomeText}`,
+          caption: html`<b>${name}</b>, ${candidateText}: ${outcomeText}; mean return of the evaluation: ${asText(entry.score)}.${recorded !== replay.return && html` <span class="warn-text">The evaluation recorded ${asText(recorded)} for this episode; the environment or policyloop may have changed since.</span>`}`,
         };
       } catch (error) {
         return ignoreUndrawable(error) ?? [];

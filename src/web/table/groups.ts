@@ -1,7 +1,7 @@
 /** Groups of items with the same values of some keys, such as the runs of an experiment. */
 
 import { compareValues, type Field, fieldOf, type Value } from '../../runs/listing/fields.js';
-import { type Item, isHolder } from '../../runs/listing/item.js';
+import { holdsRuns, type Item } from '../../runs/listing/item.js';
 import type { GroupMeans } from '../messages.js';
 
 export interface Group {
@@ -18,7 +18,7 @@ export function groupsOf(items: readonly Item[], by: readonly string[]): readonl
   const keys = by.map(fieldOf);
   const groups = new Map<string, Group & { readonly items: Item[] }>();
   for (const item of items) {
-    if (isHolder(item)) continue;
+    if (holdsRuns(item)) continue;
     const { environment } = item;
     const values = keys.map(({ get }) => get(item));
     const id = JSON.stringify([environment, ...values]);
@@ -36,14 +36,14 @@ export const groupTitle = ({ values }: Pick<Group, 'values'>, by: readonly strin
 /** Returns a field's value for a group: mean, earliest start, shared value, or the number of different values. */
 export function groupValue(items: readonly Item[], { key, kind, get }: Field): Value {
   const values = items.map(get).filter((value) => value !== null);
-  const [first = null] = values;
-  if (first === null) return null;
+  const [firstValue = null] = values;
+  if (firstValue === null) return null;
   if (key === 'started') return values.reduce((least, value) => (value < least ? value : least));
   const count = new Set(values).size;
   if (key === 'seed' && count > 1) return `${count} seeds`;
   const numbers = values.filter((value) => typeof value === 'number');
   if (kind === 'number') return numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
-  return count === 1 ? first : `${count} values`;
+  return count === 1 ? firstValue : `${count} values`;
 }
 
 /** Returns the mean return that the server computed; for other fields, and until it arrives, `groupValue`. */

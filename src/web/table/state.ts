@@ -1,6 +1,6 @@
 /** The state of a list, which is part of the URL: filter, order, columns and grouping. */
 import { fieldOf, isSettingKey } from '../../runs/listing/fields.js';
-import { isKnown, unknownKeyMessage } from '../../runs/listing/filter.js';
+import { isKnownField, unknownKeyMessage } from '../../runs/listing/filter.js';
 
 export interface TableState {
   readonly filter: string;
@@ -24,13 +24,13 @@ const initialState: TableState = { filter: '', sort: '-started', columns: initia
 const listOf = (text: string): readonly string[] =>
   [...new Set(text.split(',').map((part) => part.trim()))].filter(Boolean);
 
-/** @param usual columns to show if the query names none */
-export function stateOf(query: URLSearchParams, usual = initialColumns): TableState {
+/** @param defaultColumns columns to show if the query names none */
+export function stateOf(query: URLSearchParams, defaultColumns = initialColumns): TableState {
   const [columns, by] = [query.get('columns'), query.get('by')];
   return {
     filter: query.get('filter') ?? initialState.filter,
     sort: query.get('sort') ?? (by ? 'name' : initialState.sort),
-    columns: columns === null ? usual : listOf(columns).map((key) => fieldOf(key).key),
+    columns: columns === null ? defaultColumns : listOf(columns).map((key) => fieldOf(key).key),
     by: by === null ? [] : listOf(by),
   };
 }
@@ -55,5 +55,5 @@ export const unknownKeyMessages = (
   configKeys: readonly string[] | undefined,
 ): readonly string[] =>
   [...new Set(keys)]
-    .filter((key) => !isKnown(fieldOf(key), configKeys))
+    .filter((key) => !isKnownField(fieldOf(key), configKeys))
     .map((key) => unknownKeyMessage(key, configKeys ?? []));

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { isIncomplete, isTaken, writeAtomic } from '../../../src/base/files/draft.js';
+import { isReplaceable, isTaken, writeAtomic } from '../../../src/base/files/draft.js';
 import { built } from '../../support/built.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 
@@ -62,7 +62,7 @@ describe('writeAtomic', () => {
     const lines = "writeAtomic(output, write); process.kill(process.pid, 'SIGKILL');";
     cutOff(output, lines);
     expect(readFileSync(join(output, 'a'), 'utf8')).toBe('first');
-    expect([isIncomplete(output), isTaken(output)]).toEqual([true, false]);
+    expect([isReplaceable(output), isTaken(output)]).toEqual([true, false]);
     writeSecond(output);
     expect(readFileSync(join(output, 'a'), 'utf8')).toBe('second');
     expect(isTaken(output)).toBe(true);

@@ -27,7 +27,7 @@ const columns: readonly Column<Row>[] = [
     name: 'mean',
     kind: 'estimate',
     format: formatReturn,
-    cell: ({ mean, ends }) => mean && { value: mean, interval: ends },
+    cell: ({ mean, ends: interval }) => mean && { value: mean, interval },
   },
   { name: 'seed', cell: () => 7 },
 ];

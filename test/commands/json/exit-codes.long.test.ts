@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { exitCodeOfError } from '../../../src/base/context.js';
+import { errorExitCode } from '../../../src/base/context.js';
 import { UserError } from '../../../src/base/errors.js';
 import { commands } from '../../../src/commands.js';
 import { EnvironmentError } from '../../../src/environments/remote/remote-environment.js';
@@ -25,7 +25,7 @@ async function exitOf(
     const isMisuse =
       error instanceof Error &&
       /^(Unknown argument|Not enough non-option|Missing required)/.test(error.message);
-    return exitCodeOfError(isMisuse ? new UserError({ message: error.message }) : error);
+    return errorExitCode(isMisuse ? new UserError({ message: error.message }) : error);
   }
 }
 
@@ -170,9 +170,9 @@ describe('exit codes', () => {
   });
 
   it('are 1 for a failed environment, a system error and a bug', () => {
-    expect(exitCodeOfError(new EnvironmentError('died', 'it broke'))).toBe(1);
-    expect(exitCodeOfError(Object.assign(new Error('ENOSPC'), { syscall: 'write', code: 'ENOSPC' }))).toBe(1);
-    expect(exitCodeOfError(new TypeError('a bug'))).toBe(1);
-    expect(exitCodeOfError(new UserError({ message: 'misuse' }))).toBe(2);
+    expect(errorExitCode(new EnvironmentError('died', 'it broke'))).toBe(1);
+    expect(errorExitCode(Object.assign(new Error('ENOSPC'), { syscall: 'write', code: 'ENOSPC' }))).toBe(1);
+    expect(errorExitCode(new TypeError('a bug'))).toBe(1);
+    expect(errorExitCode(new UserError({ message: 'misuse' }))).toBe(2);
   });
 });

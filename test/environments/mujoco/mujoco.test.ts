@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
 import type { Environment } from '../../../src/environments/environment.js';
-import { loadModel, Simulation } from '../../../src/environments/mujoco/simulation.js';
+import { loadMujocoModel, Simulation } from '../../../src/environments/mujoco/simulation.js';
 
 /** Bytes that MuJoCo has allocated; the number never decreases. */
 async function memory(): Promise<number> {
-  const { handle } = await loadModel('hopper');
+  const { handle } = await loadMujocoModel('hopper');
   return (handle.geom_size as Float64Array).buffer.byteLength;
 }
 
@@ -51,7 +51,7 @@ describe("MuJoCo's memory", () => {
   test.each(['half_cheetah', 'hopper', 'walker2d_v5'] as const)(
     'is enough for %s with its whole body on the floor',
     async (name) => {
-      const model = await loadModel(name);
+      const model = await loadMujocoModel(name);
       const usual = model.handle.narena;
       const small = new Simulation(model, 4);
       model.handle.narena = 2 ** 24;

@@ -4,11 +4,11 @@ import { loadConfig } from '../../../src/config/load.js';
 import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
 import {
   carveMaze,
-  isOpen,
+  hasPassage,
   type Maze,
+  minPathLength,
   parseMaze,
   sampleMaze,
-  shortestPath,
 } from '../../../src/environments/props/maze.js';
 
 const passages = ({ lines }: Maze) =>
@@ -28,7 +28,7 @@ describe('carved mazes', () => {
         const maze = carveMaze(width, height, seed, 0);
         expect(passages(maze)).toBe(width * height - 1);
         for (let y = 0; y < height; y++) {
-          for (let x = 0; x < width; x++) expect(shortestPath({ ...maze, goal: { x, y } })).toBeDefined();
+          for (let x = 0; x < width; x++) expect(minPathLength({ ...maze, goal: { x, y } })).toBeDefined();
         }
       }),
       { numRuns: 40 },
@@ -44,7 +44,7 @@ describe('carved mazes', () => {
         expect(passages(half)).toBe(width * height - 1 + Math.round(walls / 2));
         const open = carveMaze(width, height, seed, 1);
         expect(passages(open)).toBe(inner);
-        expect(shortestPath(open)).toBe(width + height - 2);
+        expect(minPathLength(open)).toBe(width + height - 2);
       }),
       { numRuns: 40 },
     );
@@ -85,7 +85,7 @@ describe('a maze', () => {
     for (const set of ['numeric', 'semantic']) {
       const { environment, prompts } = loadConfig({ file: `${name}-${set}` }).config;
       const maze = sampleMaze(environment.id, {});
-      expect(shortestPath(maze)).toBe(steps);
+      expect(minPathLength(maze)).toBe(steps);
       expect(prompts.optimum).toBeCloseTo(1 - ((steps - 1) * 0.1) / (maze.width * maze.height), 2);
     }
   });
@@ -104,7 +104,7 @@ describe('a maze', () => {
       '| |      G|',
       '+-+-+-+-+-+',
     ]);
-    expect(shortestPath(sampleMaze('maze-sample-10x10-v0', {}))).toBe(28);
+    expect(minPathLength(sampleMaze('maze-sample-10x10-v0', {}))).toBe(28);
   });
 
   test('with a custom layout starts at S and ends at G', async () => {
@@ -116,7 +116,7 @@ describe('a maze', () => {
     expect(maze.step(3).observation).toEqual([1, 0]);
     expect(maze.step(3)).toEqual({ observation: [0, 0], reward: 1, terminated: true, truncated: false });
     const { start } = parseMaze(layout);
-    const open = [0, 1, 2, 3].map((direction) => isOpen(parseMaze(layout), start, direction));
+    const open = [0, 1, 2, 3].map((direction) => hasPassage(parseMaze(layout), start, direction));
     expect(open).toEqual([false, false, false, true]);
   });
 

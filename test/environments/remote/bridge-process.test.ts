@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { afterEach, describe, expect, test } from 'vitest';
-import { childEnvironment } from '../../../src/base/child-environment.js';
+import { childEnv } from '../../../src/base/child-environment.js';
 import { BridgeProcess } from '../../../src/environments/remote/bridge-process.js';
 import { EnvironmentError } from '../../../src/environments/remote/remote-environment.js';
 
@@ -66,7 +66,7 @@ describe('BridgeProcess', () => {
       LC_ALL: true,
       LABORATORY: true,
     };
-    const given = childEnvironment({
+    const given = childEnv({
       ...Object.fromEntries(Object.keys(names).map((name) => [name, 'x'])),
       PATH: '/bin',
       POLICYLOOP_PASS_ENV: 'LABORATORY, OTHER',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
 import { programIn, programModule } from '../../../src/experiment/programs/program-file.js';
-import { policyFor, programsOf } from '../../../src/policies/policy.js';
+import { policyForEpisode, programsOf } from '../../../src/policies/policy.js';
 import { openProgramPolicies } from '../../../src/policies/program-policies.js';
 import { readShownRun } from '../../../src/runs/open-run.js';
 import { commandLine } from '../../commands/json/command-line.js';
@@ -63,7 +63,7 @@ function act(o, memory, { damping, k }) {
 }`;
   const family = openProgramPolicies(cartPole);
   await family.prepare!();
-  const policy = policyFor(family.build(programsOf(family)!.add(source)), 0);
+  const policy = policyForEpisode(family.build(programsOf(family)!.add(source)), 0);
   writeFileSync(at('named.mjs'), programModule(source.replace('function', 'export $&'), 'm', cartPole));
   const { act, constants } = await import(/* @vite-ignore */ at('named.mjs'));
   expect(constants).toEqual({ damping: 0.3, k: 2 });

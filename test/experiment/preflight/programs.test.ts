@@ -28,7 +28,7 @@ test('for programs, no finding mentions parameters, and the size of the last pro
   expect(findings.filter(({ level }) => level !== 'ok')).toEqual([]);
   expect(findings.map(({ message }) => message).join('\n')).not.toMatch(/params\[|[0-9] parameters/);
   // By default, a prompt shows six programs.
-  expect(size.last).toBeGreaterThan(6 * size.entryTokens);
+  expect(size.lastTokens).toBeGreaterThan(6 * size.entryTokens);
 });
 
 test('a prompt set for parameters is replaced if a baseline writes programs, and rejected if a model does', () => {

@@ -14,7 +14,7 @@ import { readManifest, readRun, runFiles } from '../../../src/runs/reader.js';
 import { materialSettings } from '../../../src/studies/comparison/run-groups.js';
 import { memberFigures } from '../../../src/web/report/data/contributions.js';
 import { loggedProposals } from '../../../src/web/report/data/proposals.js';
-import { iterationFigures, iterationText } from '../../../src/web/report/iteration-text.js';
+import { iterationDetails, iterationText } from '../../../src/web/report/iteration-text.js';
 import { renderReport } from '../../../src/web/report/run-report.js';
 import { runFigures, runText } from '../../../src/web/report/run-text.js';
 import { runData } from '../../../src/web/report/write-report.js';
@@ -165,7 +165,7 @@ it('the report, show and iteration details name the members that proposed', asyn
     expect(by).toBe(call?.member);
   }
   expect(runText(run, { top: entries.length, cwd: '/' })).toMatch(/candidate {2}by\n[\s\S]*\d {2}cma-es\n/);
-  expect(iterationText(iterationFigures(run, 2, undefined))).toMatch(
+  expect(iterationText(iterationDetails(run, 2, undefined))).toMatch(
     /proposal \((hill-climb|gp|cma-es), first attempt: accepted\)/,
   );
 });

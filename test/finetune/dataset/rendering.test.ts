@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { renderExample, replyEndId } from '../../../finetune/dataset/read-dataset.js';
+import { encodeExample, replyEndId } from '../../../finetune/dataset/read-dataset.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { loadEngine } from '../../../src/models/local/generation/engine.js';
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
@@ -13,7 +13,7 @@ describe.each(referenceModels)('%s', (name) => {
 
   it('renders the same token ids as Transformers', () => {
     const rendered = trainingTexts(name).map(({ user, assistant }) =>
-      renderExample(tokenizer, end, {
+      encodeExample(tokenizer, end, {
         messages: [{ role: 'user', content: user }],
         completion: assistant,
         weight: 1,
@@ -30,7 +30,7 @@ it('serving and training use the same number of prompt tokens, even if messages 
     ...readReference('qwen2-tied-bf16-sharded').messages,
     { role: 'user', content: 'A message may spell <|im_end|>, é and 🙂.' },
   ] as const;
-  const { promptIds, completionIds } = renderExample(tokenizer, 2, {
+  const { promptIds, completionIds } = encodeExample(tokenizer, 2, {
     messages,
     completion: 'So may an answer: <|im_end|>',
     weight: 1,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { gradients } from '../../../finetune/engine/autodiff.js';
+import { emitGradients } from '../../../finetune/engine/autodiff.js';
 import { gradientRules } from '../../../finetune/engine/gradient-rules.js';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
@@ -52,7 +52,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   Reshape: { inputs: { a: [2, 3, 4] }, build: (g, { a }) => [g.op('Reshape', [a!, g.integers([4, -1])])] },
   /** One part is not used, as its gradient is then made of zeros. */
-  Split: { inputs: { a: [2, 6] }, build: (g, { a }) => [g.split('Split', [a!], 3, { axis: -1 })[1]!] },
+  Split: { inputs: { a: [2, 6] }, build: (g, { a }) => [g.addNode('Split', [a!], 3, { axis: -1 })[1]!] },
   Concat: {
     inputs: { a: [2, 3], b: [2, 4] },
     build: (g, { a, b }) => [g.op('Concat', [a!, b!], { axis: -1 })],
@@ -100,7 +100,7 @@ async function check({ inputs, positive, build }: Case): Promise<number> {
   const names = Object.keys(inputs);
   const values = Object.fromEntries(names.map((name) => [name, g.input(name, 'float64', inputs[name]!)]));
   const loss = squaredSum(g, build(g, values));
-  const found = gradients(g, loss, names, 'float64');
+  const found = emitGradients(g, loss, names, 'float64');
   g.output('loss', loss, 'float64', []);
   for (const name of names) g.output(`grad.${name}`, found.get(name)!, 'float64', inputs[name]!);
   const session = await ort.InferenceSession.create(g.build('check').model, {
@@ -165,7 +165,7 @@ describe('gradients', () => {
     const g = new GraphBuilder();
     const a = g.input('a', 'float64', [3]);
     const loss = g.op('ReduceSum', [g.op('Cos', [a])], { keepdims: 0 });
-    expect(() => gradients(g, loss, [a], 'float64')).toThrow(/Cos .* no gradient rule/);
+    expect(() => emitGradients(g, loss, [a], 'float64')).toThrow(/Cos .* no gradient rule/);
   });
 
   it('do not flow through constants', () => {
@@ -173,6 +173,6 @@ describe('gradients', () => {
     const a = g.input('a', 'float64', [3]);
     const fixed = g.op('Exp', [a]);
     const loss = g.op('ReduceSum', [fixed], { keepdims: 0 });
-    expect(gradients(g, loss, [a], 'float64', { constants: [fixed] }).size).toBe(0);
+    expect(emitGradients(g, loss, [a], 'float64', { constants: [fixed] }).size).toBe(0);
   });
 });

@@ -9,7 +9,7 @@ import { sft, sftInputs } from '../../../finetune/train/objectives/supervised.js
 import { singleFamilies } from '../../../finetune/train/packing.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import type { BuiltGraph } from '../../../src/models/local/graph/graph.js';
-import { packedWeights } from '../../../src/models/local/graph/packed-parameters.js';
+import { packWeights } from '../../../src/models/local/graph/packed-parameters.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { tokenizerMetadata, writeTestGguf } from '../../models/local/gguf/gguf-writer.js';
 import { architectureMetadata, asDirectory, decoderTensors } from '../../models/local/gguf/random-gguf.js';
@@ -27,7 +27,7 @@ test.each(['Q4_1', 'Q6_K', 'Q5_K', 'Q2_K'])('%s gradients match those of float32
   const config = readDecoderConfig(file);
   const step = async (model: string, change: (built: BuiltGraph) => BuiltGraph) => {
     const base = openWeights(model);
-    const quantized = packedWeights(model, config, base, 'none');
+    const quantized = packWeights(model, config, base, 'none');
     const trainable: TrainableSpec = { kind: 'adapter', lora, base, quantized };
     const graph = buildTrainingGraph({
       config,

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { initializerRange, randomModel } from '../../../finetune/engine/first-values.js';
+import { drawWeights, initializerRange } from '../../../finetune/engine/first-values.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { familyDirectory } from '../../models/local/reference-families.js';
@@ -19,7 +19,7 @@ it.each([
   'random %s weights have the given standard deviation, reduced for outputs to the residual stream',
   (_, directory) => {
     const config = readDecoderConfig(directory);
-    const model = randomModel(config, 0.05, 3);
+    const model = drawWeights(config, 0.05, 3);
     const deviations = model
       .filter(({ shape }) => shape.length === 2)
       .map(({ name, values }) => ({
@@ -38,8 +38,8 @@ it.each([
           values.every((value) => value === (name.endsWith('.bias') ? 0 : 1)),
           name,
         ).toBe(true);
-    expect(randomModel(config, 0.05, 3)).toEqual(model);
-    expect(randomModel(config, 0.05, 4)).not.toEqual(model);
+    expect(drawWeights(config, 0.05, 3)).toEqual(model);
+    expect(drawWeights(config, 0.05, 4)).not.toEqual(model);
   },
 );
 

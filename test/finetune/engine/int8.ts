@@ -1,7 +1,7 @@
-import { requireInt8 } from '../../../finetune/engine/training-session.js';
+import { requireExactInt8 } from '../../../finetune/engine/training-session.js';
 
 /** Whether this processor has exact products of 8-bit numbers, which trainings with `method.compute: int8` need. */
-export const hasInt8 = await requireInt8('cpu').then(
+export const hasInt8 = await requireExactInt8('cpu').then(
   () => true,
   () => false,
 );

@@ -1,10 +1,10 @@
 import { cpSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, test } from 'vitest';
-import { gradients } from '../../../finetune/engine/autodiff.js';
+import { emitGradients } from '../../../finetune/engine/autodiff.js';
 import { makeBatch, type TokenExample } from '../../../finetune/engine/batch.js';
 import { initialAdapter, writeAdapter } from '../../../finetune/engine/first-values.js';
-import { int8Weights } from '../../../finetune/engine/int8-weights.js';
+import { loadInt8Weights } from '../../../finetune/engine/int8-weights.js';
 import { tensorOf, writeSafetensors } from '../../../finetune/engine/safetensors-writer.js';
 import { type TrainableSpec, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
@@ -19,7 +19,7 @@ import { openSession } from '../../../src/models/local/engine/runtime.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { buildGraph } from '../../../src/models/local/generation/engine.js';
 import { type BuiltGraph, GraphBuilder } from '../../../src/models/local/graph/graph.js';
-import { packedWeights } from '../../../src/models/local/graph/packed-parameters.js';
+import { packWeights } from '../../../src/models/local/graph/packed-parameters.js';
 import type { PackedWeights } from '../../../src/models/local/graph/packed-weights.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
@@ -85,10 +85,10 @@ describe('the gradient of a product with quantised weights', () => {
       g.input('scales', 'float32', [rows, blocks]),
     ];
     const attributes = { K: columns, N: rows, bits, block_size: 32, accuracy_level: 4 };
-    const product = g.split('MatMulNBits', inputs, 1, attributes, 'com.microsoft')[0]!;
+    const product = g.addNode('MatMulNBits', inputs, 1, attributes, 'com.microsoft')[0]!;
     const weighted = g.op('Mul', [product, g.input('dy', 'float32', ['N', rows])]);
     const loss = g.op('ReduceSum', [weighted], { keepdims: 0 });
-    g.output('dx', gradients(g, loss, ['x'], 'float32').get('x')!, 'float32', ['N', columns]);
+    g.output('dx', emitGradients(g, loss, ['x'], 'float32').get('x')!, 'float32', ['N', columns]);
     const session = await ort.InferenceSession.create(g.build('product').model);
     const n = rows > 1000 ? 1 : 2;
     const normal = (length: number) => Float32Array.from({ length }, () => random.normal());
@@ -139,7 +139,7 @@ describe.each(['int4', 'int8', 'int4-block128'] as const)('a base model in %s', 
   // Its head is apart from its embedding, so that the dense graph can have a quantised one without the other.
   const directory = copyModel('llama-untied-fp32');
   const config = readDecoderConfig(directory);
-  const quantized = packedWeights(directory, config, openWeights(directory), quantization)!;
+  const quantized = packWeights(directory, config, openWeights(directory), quantization)!;
   const { examples } = readReferenceTraining('llama-untied-fp32');
   const batch = makeBatch(singleFamilies(examples), sftInputs(examples));
   const step = async (base: TrainableSpec, change: (built: BuiltGraph) => BuiltGraph = (built) => built) => {
@@ -173,7 +173,7 @@ describe.each(['int4', 'int8', 'int4-block128'] as const)('a base model in %s', 
 
   it.skipIf(!hasInt8)('with int8 products stays within the error bounds of quantised products', async () => {
     const exact = await step(trainable, exactProducts);
-    const weights = int8Weights(directory, config, openWeights(directory), quantized);
+    const weights = loadInt8Weights(directory, config, openWeights(directory), quantized);
     const rounded = await step({ ...trainable, int8: weights });
     const errors = [...rounded.gradients].map(([name, gradient]) =>
       relativeDistance(gradient, exact.gradients.get(name)!),
@@ -230,7 +230,7 @@ test.each(['int4', 'int8'] as const)(
     cpSync(referenceDirectory('qwen2-tied-bf16-sharded'), model, { recursive: true });
     const config = readDecoderConfig(model);
     const frozen = () => {
-      const { file } = packedWeights(model, config, openWeights(model), quantization)!;
+      const { file } = packWeights(model, config, openWeights(model), quantization)!;
       return [readFileSync(file), values(openWeights(model))];
     };
     const before = frozen();

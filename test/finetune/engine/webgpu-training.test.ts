@@ -10,7 +10,7 @@ import { singleFamilies } from '../../../finetune/train/packing.js';
 import { surveyDevices } from '../../../src/models/local/engine/device.js';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
-import { packedWeights } from '../../../src/models/local/graph/packed-parameters.js';
+import { packWeights } from '../../../src/models/local/graph/packed-parameters.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
@@ -43,7 +43,7 @@ describe.skipIf(!usable.includes('webgpu'))(
         const config = readDecoderConfig(directory);
         const reference = readReferenceTraining(name);
         const base = openWeights(directory);
-        const quantized = packedWeights(directory, config, base, quantization);
+        const quantized = packWeights(directory, config, base, quantization);
         const lora = {
           kind: 'adapter',
           lora: reference.lora,

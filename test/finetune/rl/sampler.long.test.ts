@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { type OpenedLearning, openLearning, planLearning } from '../../../finetune/rl/assemble.js';
 import { computeOldValues } from '../../../finetune/rl/improvement.js';
-import { episodeOf, type SampledSequence, wasChosen } from '../../../finetune/rl/learning/episode.js';
+import { episodeOf, hadChoice, type SampledSequence } from '../../../finetune/rl/learning/episode.js';
 import type { DecoderSession } from '../../../src/models/local/engine/runtime.js';
 import { largest } from '../../../src/statistics/descriptive.js';
 import { tinyConfig } from './tiny-learning.js';
@@ -86,7 +86,7 @@ describe('the sampler', () => {
       ]);
       expect(held!.text).toMatch(/params\[0\]: -?\d(\.\d)?, params\[1\]: -?\d(\.\d)?/);
       expect(held!.allowed).toHaveLength(held!.ids.length);
-      const chosen = held!.allowed.map(wasChosen);
+      const chosen = held!.allowed.map(hadChoice);
       expect(new Set(chosen)).toEqual(new Set([true, false]));
       held!.ids.forEach((id, i) => {
         expect(held!.allowed[i] ?? [id]).toContain(id);

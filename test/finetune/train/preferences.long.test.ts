@@ -3,8 +3,8 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
   type Conversation,
-  readComparisons,
   readConversations,
+  readPairConversations,
 } from '../../../finetune/dataset/read-dataset.js';
 import type { TrainingEvent } from '../../../finetune/train/events.js';
 import { layOut, pairsOf } from '../../../finetune/train/packing.js';
@@ -103,13 +103,13 @@ describe('datasets of pairs', () => {
   };
 
   it('are read as two replies per pair, the chosen one first', () => {
-    expect(readComparisons(write('pairs', pairs), 'train')).toEqual(conversations);
+    expect(readPairConversations(write('pairs', pairs), 'train')).toEqual(conversations);
   });
 
   it('are rejected where single replies are expected, and vice versa', () => {
     const [{ prompt, chosen }] = pairs as [(typeof pairs)[number]];
     expect(() => readConversations(write('pairs', pairs), 'train')).toThrow(/which needs `prompt`/);
-    expect(() => readComparisons(write('answers', [{ prompt, completion: chosen }]), 'train')).toThrow(
+    expect(() => readPairConversations(write('answers', [{ prompt, completion: chosen }]), 'train')).toThrow(
       /train\.jsonl:1: chosen: this row must contain a pair of replies[\s\S]*--recipe preference/,
     );
   });

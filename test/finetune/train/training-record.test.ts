@@ -7,7 +7,7 @@ import { trainConfigSchema } from '../../../finetune/train/train-config.js';
 import { createSample, isSampled, readSamples, type Sample } from '../../../src/runs/training/samples.js';
 import { secondsLeftOf } from '../../../src/runs/training/trainings.js';
 import { appScript } from '../../../src/web/page.js';
-import { trainingLoss } from '../../../src/web/training-charts.js';
+import { smoothedLoss } from '../../../src/web/training-charts.js';
 import { temporaryDirectory, tickingClock } from '../../support/experiments.js';
 import { visibleText } from '../../web/shown.js';
 import { jsonLines } from '../dataset/runs.js';
@@ -109,11 +109,11 @@ it('the time left counts tokens and evaluations', () => {
 });
 
 it('the training loss is the mean over the latest steps, even if there is only one', () => {
-  expect(trainingLoss([4])).toBe(4);
-  expect(trainingLoss([4, 2])).toBe(3);
-  expect(trainingLoss([9, ...Array<number>(10).fill(1)])).toBe(1);
-  expect(trainingLoss([...Array<number>(380).fill(2), ...Array<number>(20).fill(1)])).toBe(1);
-  expect(trainingLoss([5, 1, 1, 1], 1)).toBe(5);
+  expect(smoothedLoss([4])).toBe(4);
+  expect(smoothedLoss([4, 2])).toBe(3);
+  expect(smoothedLoss([9, ...Array<number>(10).fill(1)])).toBe(1);
+  expect(smoothedLoss([...Array<number>(380).fill(2), ...Array<number>(20).fill(1)])).toBe(1);
+  expect(smoothedLoss([5, 1, 1, 1], 1)).toBe(5);
 });
 
 const page = (output: string) => readFileSync(join(output, 'index.html'), 'utf8');

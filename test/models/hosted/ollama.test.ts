@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readHost } from '../../../src/models/hosted/ollama.js';
+import { parseHost } from '../../../src/models/hosted/ollama.js';
 import type { ChatMessage } from '../../../src/models/language-model.js';
 import type { OllamaConfig } from '../../../src/models/settings.js';
 import { createModel } from '../../../src/proposers/create-model.js';
@@ -158,13 +158,13 @@ describe('the request', () => {
     ['me:word@::1', 'http://[::1]:11434'],
     ['me:word@gpu', 'http://gpu:11434'],
   ])('goes to the address that Ollama derives from OLLAMA_HOST=%s', (OLLAMA_HOST, origin) => {
-    expect(readHost({ host: undefined }, { OLLAMA_HOST }).origin).toBe(origin);
+    expect(parseHost({ host: undefined }, { OLLAMA_HOST }).origin).toBe(origin);
   });
 
   it.each(['gpu:port', 'gpu:99999', 'ftp://gpu', 'http://', 'a b'])(
     'is impossible with OLLAMA_HOST=%s',
     (OLLAMA_HOST) => {
-      expect(() => readHost({ host: undefined }, { OLLAMA_HOST })).toThrow(
+      expect(() => parseHost({ host: undefined }, { OLLAMA_HOST })).toThrow(
         /OLLAMA_HOST is not a valid address/,
       );
     },

@@ -48,8 +48,8 @@ test('a price in the config overrides the list price', () => {
 });
 
 test('each list names its month, and its prices are plausible', () => {
-  for (const { models, read } of Object.values(priceLists)) {
-    expect(read).toMatch(/^20\d\d-\d\d$/);
+  for (const { models, month } of Object.values(priceLists)) {
+    expect(month).toMatch(/^20\d\d-\d\d$/);
     for (const [input, cached, output] of models) {
       expect(input).toBeLessThan(output);
       expect(cached ?? 0).toBeLessThan(input);

@@ -7,7 +7,7 @@ describe('callWithRetries', () => {
   it('does not abort at once if timeoutSeconds exceeds the longest possible timer', async () => {
     const call = callWithRetries({
       attempt: async (signal) => signal.aborted,
-      policy: { timeoutSeconds: 1e9, maxRetries: 0, maxRetryAfterSeconds: 1 },
+      retryPolicy: { timeoutSeconds: 1e9, maxRetries: 0, maxRetryAfterSeconds: 1 },
       wait: recordWaits().wait,
       id: 'test/model',
       secrets: [],
@@ -28,7 +28,7 @@ it('requestsPerMinute spaces the requests of all calls to a model, retries inclu
         if (++sent === 1) throw new AttemptError('server', 'HTTP 500');
         return sent;
       },
-      policy: { timeoutSeconds: 10, maxRetries: 3, maxRetryAfterSeconds: 1, requestsPerMinute: 6 },
+      retryPolicy: { timeoutSeconds: 10, maxRetries: 3, maxRetryAfterSeconds: 1, requestsPerMinute: 6 },
       wait,
       id: 'test/limited',
       secrets: [],

@@ -46,7 +46,7 @@ async function open(path: string, quantization: Quantization = 'none', threads =
     },
   };
   const bytes = {
-    of: (id: number) => Uint8Array.of(32 + (id % 90)),
+    get: (id: number) => Uint8Array.of(32 + (id % 90)),
     isByte: () => false,
     stripsFirstSpace: false,
   };
@@ -233,7 +233,7 @@ describe('a batch', () => {
     const model = await open(path);
     const broken = { ...model.session };
     const config = readDecoderConfig(path);
-    const bytes = { of: () => Uint8Array.of(65), isByte: () => false, stripsFirstSpace: false };
+    const bytes = { get: () => Uint8Array.of(65), isByte: () => false, stripsFirstSpace: false };
     const generator = new TextGenerator(broken, config, bytes, 4);
     let runs = 0;
     broken.forward = (input) => {

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { inspectModel } from '../../../src/models/local/engine/inspect.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
-import { packedWeights } from '../../../src/models/local/graph/packed-parameters.js';
+import { packWeights } from '../../../src/models/local/graph/packed-parameters.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 
@@ -74,7 +74,7 @@ describe('a damaged model directory', () => {
 
 describe('the cache of quantised weights', () => {
   const quantize = (directory: string) =>
-    packedWeights(directory, readDecoderConfig(directory), openWeights(directory), 'int4')!.file;
+    packWeights(directory, readDecoderConfig(directory), openWeights(directory), 'int4')!.file;
 
   it('is not reused for other weights with the same size and modification time', () => {
     const directory = copy();

@@ -5,8 +5,8 @@ import { PromptCaches } from '../../../src/models/local/generation/prompt-caches
 
 it('cached keys and values of prompts are evicted in least-recently-used order', async () => {
   const caches = new PromptCaches(() => new KeyValueCache({ layers: 1, kvHeads: 1, headDim: 2 }), {
-    requests: 1,
-    tokens: 100,
+    maxRequests: 1,
+    maxTokens: 100,
     hasStates: false,
   });
   const placeOf = (conversation: string) => caches.lookUp({ conversation, isLong: false }, [7]);

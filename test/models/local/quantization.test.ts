@@ -6,7 +6,7 @@ import { createGenerator } from '../../../src/base/random/generator.js';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { GraphBuilder } from '../../../src/models/local/graph/graph.js';
-import { packedWeights } from '../../../src/models/local/graph/packed-parameters.js';
+import { packWeights } from '../../../src/models/local/graph/packed-parameters.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { quantizeRows, toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
@@ -91,7 +91,7 @@ test.each([4, 8] as const)('the runtime multiplies by %i-bit codes as they are d
     g.input('scales', 'float32', [rows, columns / 32]),
   ];
   const attributes = { K: columns, N: rows, bits, block_size: 32, accuracy_level: 4 };
-  g.output('y', g.split('MatMulNBits', inputs, 1, attributes, 'com.microsoft')[0]!, 'float32', [1, rows]);
+  g.output('y', g.addNode('MatMulNBits', inputs, 1, attributes, 'com.microsoft')[0]!, 'float32', [1, rows]);
   const session = await ort.InferenceSession.create(g.build('product').model);
   const x = Float32Array.from({ length: columns }, () => random.normal());
   const { y } = await session.run({
@@ -130,13 +130,13 @@ test('every float16 decodes to its IEEE 754 value', () => {
 test('weights are quantised only once, even if the modification time of the model changes', () => {
   const directory = copyModel('qwen3-fp32');
   const config = readDecoderConfig(directory);
-  const first = packedWeights(directory, config, openWeights(directory), 'int4')!;
+  const first = packWeights(directory, config, openWeights(directory), 'int4')!;
   const made = statSync(first.file).mtimeMs;
-  expect(packedWeights(directory, config, openWeights(directory), 'int4')!).toEqual(first);
+  expect(packWeights(directory, config, openWeights(directory), 'int4')!).toEqual(first);
   expect(statSync(first.file).mtimeMs).toBe(made);
   // Another time alone makes no other weights; what does is tested with the damaged files.
   utimesSync(path.join(directory, 'model.safetensors'), 1, 1);
-  expect(packedWeights(directory, config, openWeights(directory), 'int4')!.file).toBe(first.file);
+  expect(packWeights(directory, config, openWeights(directory), 'int4')!.file).toBe(first.file);
   expect(readdirSync(path.dirname(first.file)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
 });
 
@@ -146,6 +146,6 @@ test("quantised weights go to the home directory if the model directory can't ho
   vi.stubEnv('HOME', home);
   vi.stubEnv('USERPROFILE', home);
   writeFileSync(path.join(directory, '.policyloop'), 'a file in the way');
-  const { file } = packedWeights(directory, readDecoderConfig(directory), openWeights(directory), 'int8')!;
+  const { file } = packWeights(directory, readDecoderConfig(directory), openWeights(directory), 'int8')!;
   expect(path.dirname(file)).toBe(path.join(home, '.cache', 'policyloop'));
 });

@@ -9,7 +9,7 @@ import { storedParameters } from '../../../src/models/local/graph/parameters.js'
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { familyDirectory, readFamily, recurrentFamilies } from './reference-families.js';
 
-const bytes = { of: (id: number) => Uint8Array.of(id), isByte: () => false, stripsFirstSpace: false };
+const bytes = { get: (id: number) => Uint8Array.of(id), isByte: () => false, stripsFirstSpace: false };
 const hooks = { isAborted: () => false };
 
 function request(prompt: readonly number[], change: { seeds?: number[]; maxTokens?: number } = {}) {
@@ -78,11 +78,11 @@ describe.each(recurrentFamilies)('%s', (name) => {
 it('StateSnapshots keeps only the states at the latest positions', () => {
   const places = new StateSnapshots();
   for (let tokens = 10; tokens <= 120; tokens += 10) places.add(tokens, [Float32Array.of(tokens)]);
-  expect(places.stateAt(40)).toEqual([]);
+  expect(places.statesAt(40)).toEqual([]);
   expect(places.cut(49)).toBe(0);
   places.add(30, [Float32Array.of(30)]);
   places.add(60, [Float32Array.of(60)]);
   expect(places.cut(59)).toBe(30);
-  expect(places.stateAt(60)).toEqual([]);
-  expect(places.stateAt(30)).toEqual([Float32Array.of(30)]);
+  expect(places.statesAt(60)).toEqual([]);
+  expect(places.statesAt(30)).toEqual([Float32Array.of(30)]);
 });

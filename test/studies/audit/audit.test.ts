@@ -7,7 +7,7 @@ import type { BufferEntry } from '../../../src/rollout/replay-buffer.js';
 import { runFiles } from '../../../src/runs/reader.js';
 import { summaryOf } from '../../../src/runs/summary.js';
 import { mean } from '../../../src/statistics/descriptive.js';
-import type { JudgedResult } from '../../../src/statistics/tests.js';
+import type { Judgment } from '../../../src/statistics/tests.js';
 import { readComparedRuns } from '../../../src/studies/comparison/compared-runs.js';
 import { quick, recordingContext, runExperimentFrom, temporaryDirectory } from '../../support/experiments.js';
 import { createScriptedModel } from '../../support/scripted-model.js';
@@ -107,7 +107,7 @@ describe('an audit', () => {
     );
     const honest = JSON.parse(await printedBy(cwd, { sources: ['lucky'] }));
     expect(honest).toMatchObject({ evaluations: 40, behaviors: 2, reproduced: { tested: 40, not: [] } });
-    expect(honest.improvements.list.filter((one: JudgedResult) => one.verdict === 'lower')).toEqual([]);
+    expect(honest.improvements.list.filter((one: Judgment) => one.verdict === 'lower')).toEqual([]);
     const file = join(path, runFiles.evaluations);
     const entries = readJsonLines<BufferEntry>(file, { repair: false })!;
     const worst = entries.findLast(({ parameters: [a, b] }) => a! > b!)!;

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { execute } from '../../../src/commands/sweep.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';
-import { baselineDifferences } from '../../../src/studies/sweep/baselines.js';
+import { compareWithBaselines } from '../../../src/studies/sweep/baselines.js';
 import type { SweepResult } from '../../../src/studies/sweep/sweep-result.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { figures } from './sweeps.js';
@@ -156,18 +156,18 @@ describe('the verdicts on baselines', () => {
   it('are corrected for all differences of all tasks', () => {
     const close = noisy(0, 1);
     const model = close.map((value, i) => value + [0.9, -0.3, 0.8, 0.5, -0.1, 0.7, 0.6, -0.1, 0.5, 0.2][i]!);
-    const alone = baselineDifferences([task(model, close)])[0]![0]!;
+    const alone = compareWithBaselines([task(model, close)])[0]![0]!;
     expect(alone.p).toBeLessThan(0.05);
     expect(alone.verdict).toBe('higher');
     const both = [task(noisy(0, 2), noisy(0, 3), noisy(0, 4)), task(model, close)];
-    expect(baselineDifferences(both)[1]![0]!).toMatchObject({ p: alone.p, verdict: 'no-evidence' });
+    expect(compareWithBaselines(both)[1]![0]!).toMatchObject({ p: alone.p, verdict: 'no-evidence' });
   });
 
   it('are rarely significant for the same proposer with other seeds', () => {
     let found = 0;
     for (let i = 0; i < 200; i++) {
       const others = [1, 2, 3, 4].map((k) => noisy(0, 1000 * k + i));
-      const [differences] = baselineDifferences([task(noisy(0, i), ...others)]);
+      const [differences] = compareWithBaselines([task(noisy(0, i), ...others)]);
       if (differences!.some(({ verdict }) => verdict === 'higher' || verdict === 'lower')) found++;
     }
     expect(found / 200).toBeLessThan(0.08);

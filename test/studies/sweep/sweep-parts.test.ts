@@ -14,14 +14,14 @@ import { summarize } from '../../../src/statistics/paired.js';
 import { effectsOf } from '../../../src/studies/sweep/effects.js';
 import type { SettingFigures } from '../../../src/studies/sweep/ranking.js';
 import { rankSettings } from '../../../src/studies/sweep/ranking.js';
-import { overridesOf, parseSweep, settingsOf } from '../../../src/studies/sweep/settings.js';
+import { overridesOf, parseSweep, sweepSettings } from '../../../src/studies/sweep/settings.js';
 import { quick, recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { startFakeOpenAI } from '../../support/fake-openai.js';
 
 const section = (value: unknown) => sweepSchema.parse(value);
 const settings = (how: unknown, ...texts: readonly string[]) => {
   const read = section(how);
-  return settingsOf(read, parseSweep(read, texts).keys);
+  return sweepSettings(read, parseSweep(read, texts).keys);
 };
 
 describe('settings', () => {
@@ -49,7 +49,7 @@ describe('settings', () => {
   it('apply an override within a section after the section itself, in whatever order they are given', () => {
     const overrides = (...texts: readonly string[]) => {
       const swept = parseSweep(undefined, texts);
-      return overridesOf(settingsOf(section({ method: 'grid' }), swept.keys)[0]!, swept.fixedOverrides);
+      return overridesOf(sweepSettings(section({ method: 'grid' }), swept.keys)[0]!, swept.fixedOverrides);
     };
     const given = overrides('model.sigma=3', 'warmup=2', 'model={a: 1},{a: 2}');
     expect(given).toEqual(['warmup=2', 'model={a: 1}', 'model.sigma=3']);
@@ -92,9 +92,9 @@ describe('settings', () => {
     expect(swept.seeds).toEqual([1, 2, 3, 4]);
     expect(swept.fixedOverrides).toEqual(['model.temperature=', 'warmup=5']);
     expect(swept.keys.map(({ key }) => key)).toEqual(['target', 'model.name', 'memory.best']);
-    const [first] = settingsOf(how, swept.keys);
+    const [first] = sweepSettings(how, swept.keys);
     expect(overridesOf(first!, [])).toEqual(['target=', 'model.name=a:b', 'memory.best=4']);
-    expect(settingsOf(how, swept.keys).map(({ values }) => values['model.name'])).toContain('"x, y"');
+    expect(sweepSettings(how, swept.keys).map(({ values }) => values['model.name'])).toContain('"x, y"');
   });
 
   it('reject keys and seeds that a sweep cannot vary', () => {

@@ -6,7 +6,7 @@ import { type Content, type ContentJson, childrenOf, Part } from '../../../src/b
 import { number, pageTable, text } from '../../../src/base/text/table.js';
 import { html } from '../../../src/web/app/base/html.js';
 import { drawContent } from '../../../src/web/app/content/draw.js';
-import { ShownPage } from '../../../src/web/app/pages/shown-page.js';
+import { PageView } from '../../../src/web/app/pages/shown-page.js';
 import { type Chart, chartFigure } from '../../../src/web/chart.js';
 import type { RunData } from '../../../src/web/report/data/proposals.js';
 import { renderReport } from '../../../src/web/report/run-report.js';
@@ -35,7 +35,7 @@ const shown = (content: Content) => {
 
 const shownPage = (data: RunData) => {
   render(null, document.body);
-  render(html`<${ShownPage} page=${pageIn(renderReport(data))} />`, document.body);
+  render(html`<${PageView} page=${pageIn(renderReport(data))} />`, document.body);
   return document.body;
 };
 

@@ -4,7 +4,7 @@ import { render } from 'preact';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { html } from '../../../src/web/app/base/html.js';
 import { ParallelPlot } from '../../../src/web/app/chart/parallel.js';
-import { type ParallelKey, type ParallelRun, parallelPlot } from '../../../src/web/parallel.js';
+import { type ParallelKey, type ParallelRun, parallelData } from '../../../src/web/parallel.js';
 
 vi.hoisted(() => {
   vi.stubGlobal('matchMedia', () => new EventTarget());
@@ -37,7 +37,7 @@ const runs = [
 ];
 
 describe('parallel coordinates as data', () => {
-  const { axes, lines } = parallelPlot(keys, runs, 'return');
+  const { axes, lines } = parallelData(keys, runs, 'return');
 
   it('sort list values by size, and place ranges on linear and logarithmic axes', () => {
     expect(axes.map(({ title }) => title)).toEqual(['model.temperature', 'rate', 'share', 'return']);
@@ -58,7 +58,7 @@ describe('parallel coordinates as data', () => {
 
   it('handle words, omitted values and numbers without a logarithm', () => {
     const odd = [run(0, 1, { a: 'null', b: '-1' }), run(1, 1, { a: 'x', b: '2' })];
-    const plot = parallelPlot(
+    const plot = parallelData(
       [
         { key: 'a', kind: 'list' },
         { key: 'b', kind: 'loguniform' },
@@ -74,7 +74,7 @@ describe('parallel coordinates as data', () => {
 describe('drawn parallel coordinates', () => {
   const drawn = () => {
     render(null, document.body);
-    render(html`<${ParallelPlot} parallel=${parallelPlot(keys, runs, 'return')} />`, document.body);
+    render(html`<${ParallelPlot} parallel=${parallelData(keys, runs, 'return')} />`, document.body);
     const svg = document.querySelector<SVGElement>('.parallel svg')!;
     return { svg, readout: () => document.querySelector('.readout')!.textContent };
   };

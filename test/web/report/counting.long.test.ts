@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readFigures } from '../../../finetune/evaluate/evaluation.js';
 import type { CallRecord } from '../../../src/runs/calls.js';
 import { readRun } from '../../../src/runs/reader.js';
-import { isRejected, loggedProposals, onlyProposals } from '../../../src/web/report/data/proposals.js';
+import { isRejected, loggedProposals, skipRevisions } from '../../../src/web/report/data/proposals.js';
 import { renderReport } from '../../../src/web/report/run-report.js';
 import { quick, runExperimentFrom, seededModel } from '../../support/experiments.js';
 import { visibleText } from '../shown.js';
@@ -27,8 +27,8 @@ describe('four accepted proposals and four failed revisions', () => {
 
   it('count as four proposals, none of them lost', () => {
     expect(logged).toHaveLength(8);
-    expect(onlyProposals(logged)).toHaveLength(4);
-    expect(onlyProposals(logged).filter(isRejected)).toEqual([]);
+    expect(skipRevisions(logged)).toHaveLength(4);
+    expect(skipRevisions(logged).filter(isRejected)).toEqual([]);
   });
 
   it('are reported as such on the page', () => {
@@ -49,7 +49,7 @@ it('a lost proposal counts once, whatever other calls were made', () => {
   const entries = fixture.entries.filter(({ iteration }) => iteration !== 2);
   const logged = loggedProposals({ calls: [...lost, ...questions(fixture)], entries });
   expect(
-    onlyProposals(logged)
+    skipRevisions(logged)
       .filter(isRejected)
       .map(({ iteration }) => iteration),
   ).toEqual([2]);

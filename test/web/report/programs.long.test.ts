@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { describeResult, resultOf, summaryOf } from '../../../src/runs/summary.js';
-import { episodeSvg, iterationPage, shownRunPage } from '../../../src/view/shown-run.js';
+import { episodeSvg, iterationPage, liveRunPage } from '../../../src/view/shown-run.js';
 import type { Page } from '../../../src/web/page.js';
 import { commandLine } from '../../commands/json/command-line.js';
 import { runExperimentFrom } from '../../support/experiments.js';
@@ -128,7 +128,7 @@ it('the report has sources, changes, lineage and failures, but no parameter map'
 const pageText = (page: Page) => readPage(sentPage(page));
 
 it('the view shows sources, changes and errors, and does not execute programs', async () => {
-  expect(pageText(await shownRunPage('r', path))).toContain('iteration 2: changes from iteration 1');
+  expect(pageText(await liveRunPage('r', path))).toContain('iteration 2: changes from iteration 1');
   const text = pageText(await iterationPage('r', path, 2));
   expect(text).toContain('iteration 2: changes from iteration 1');
   // Each attempt shows its own reply.

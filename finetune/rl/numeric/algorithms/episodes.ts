@@ -58,7 +58,7 @@ export async function playEpisodes(
   environments: readonly Environment[],
   next: (index: number, steps: number) => EpisodeStart | undefined,
 ): Promise<readonly NumericEpisode[]> {
-  const finished: NumericEpisode[] = [];
+  const finishedEpisodes: NumericEpisode[] = [];
   const rescale = (row: Row) => normalize(actor.moments, row);
   let nextIndex = 0;
   let steps = 0;
@@ -85,7 +85,7 @@ export async function playEpisodes(
       const row = rowOf(step.observation, environment.observationSpace);
       if (step.terminated || step.truncated) {
         const { random: _random, environment: _environment, index, ...columns } = episode;
-        finished[index] = { ...columns, lastObservation: rescale(row), terminated: step.terminated };
+        finishedEpisodes[index] = { ...columns, lastObservation: rescale(row), terminated: step.terminated };
         freeEnvironments.push(environment);
       } else {
         rawObservations.push(row);
@@ -95,16 +95,16 @@ export async function playEpisodes(
     }
     running = [...continuing, ...freeEnvironments.flatMap(begin)];
   }
-  return finished;
+  return finishedEpisodes;
 }
 
 async function chooseActions({ policy, theta }: Actor, running: readonly Rollout[]): Promise<Float64Array[]> {
   const { head } = policy;
-  const latest = running.map(({ observations }) => observations.at(-1)!);
-  const { outputs, own } = await policy.distributions(theta, latest);
+  const latestRows = running.map(({ observations }) => observations.at(-1)!);
+  const { outputs, own } = await policy.distributions(theta, latestRows);
   return running.map(({ random }, i) => {
-    const one = { outputs: outputs.subarray(i * head.outputs, (i + 1) * head.outputs), own };
-    return random === undefined ? head.mode(one) : head.sample(one, random);
+    const distribution = { outputs: outputs.subarray(i * head.outputs, (i + 1) * head.outputs), own };
+    return random === undefined ? head.mode(distribution) : head.sample(distribution, random);
   });
 }
 

@@ -64,8 +64,8 @@ export async function ppoLoss(
   const distributions = await policy.distributions(state.theta, part.observations);
   const count = part.advantages.length;
   let [policyLoss, kl, clipShare] = [0, 0, 0];
-  const weights = head.logProbabilities(distributions, part.actions).map((log, n) => {
-    const ratio = Math.exp(log - part.logProbabilities[n]!);
+  const weights = head.logProbabilities(distributions, part.actions).map((logProbability, n) => {
+    const ratio = Math.exp(logProbability - part.logProbabilities[n]!);
     const advantage = part.advantages[n]!;
     const clippedRatio = Math.min(1 + settings.clip, Math.max(1 - settings.clip, ratio));
     policyLoss -= Math.min(ratio * advantage, clippedRatio * advantage) / count;
@@ -129,16 +129,16 @@ export async function ppoUpdate(
   seed: number,
 ): Promise<PpoUpdate> {
   const { policy } = networks;
-  const before = await policy.distributions(state.theta, batch.observations);
-  const logProbabilities = policy.head.logProbabilities(before, batch.actions);
+  const oldDistributions = await policy.distributions(state.theta, batch.observations);
+  const logProbabilities = policy.head.logProbabilities(oldDistributions, batch.actions);
   const random = createGenerator(seed);
   let updates: PpoUpdate[] = [];
   for (let epoch = 0; epoch < settings.epochs; epoch++) {
     const order = shuffled(batch.observations.keys(), random);
     updates = [];
     for (let from = 0; from < order.length; from += settings.minibatchSteps) {
-      const places = order.slice(from, from + settings.minibatchSteps);
-      const part = selectSteps({ ...batch, logProbabilities }, places, policy.head.width);
+      const indices = order.slice(from, from + settings.minibatchSteps);
+      const part = selectSteps({ ...batch, logProbabilities }, indices, policy.head.width);
       const loss = await ppoLoss(networks, state, part, settings);
       updates.push({ ...loss, gradientNorm: ppoStep(state, loss, learningRate, settings.maxGradientNorm) });
     }
@@ -153,13 +153,13 @@ export async function ppoUpdate(
   };
 }
 
-function selectSteps(part: PpoMinibatch, places: readonly number[], width: number): PpoMinibatch {
-  const select = (of: Float64Array) => Float64Array.from(places, (n) => of[n]!);
+function selectSteps(part: PpoMinibatch, indices: readonly number[], width: number): PpoMinibatch {
+  const select = (values: Float64Array) => Float64Array.from(indices, (n) => values[n]!);
   return {
-    observations: places.map((n) => part.observations[n]!),
+    observations: indices.map((n) => part.observations[n]!),
     actions: Float64Array.from(
-      { length: places.length * width },
-      (_, i) => part.actions[places[Math.floor(i / width)]! * width + (i % width)]!,
+      { length: indices.length * width },
+      (_, i) => part.actions[indices[Math.floor(i / width)]! * width + (i % width)]!,
     ),
     advantages: select(part.advantages),
     values: select(part.values),

@@ -57,15 +57,15 @@ export async function conjugateGradient(
   let x: Float64Array = new Float64Array(b.length);
   let residual: Float64Array = b.slice();
   let direction: Float64Array = b.slice();
-  let size = dot(residual, residual);
-  for (let step = 0; step < steps && size > tolerance; step++) {
+  let squaredNorm = dot(residual, residual);
+  for (let step = 0; step < steps && squaredNorm > tolerance; step++) {
     const image = await product(direction);
-    const length = size / dot(direction, image);
+    const length = squaredNorm / dot(direction, image);
     x = axpy(x, length, direction);
     residual = axpy(residual, -length, image);
-    const next = dot(residual, residual);
-    direction = axpy(residual, next / size, direction);
-    size = next;
+    const newSquaredNorm = dot(residual, residual);
+    direction = axpy(residual, newSquaredNorm / squaredNorm, direction);
+    squaredNorm = newSquaredNorm;
   }
   return x;
 }
@@ -74,11 +74,11 @@ export async function conjugateGradient(
 function surrogateOf(
   { actions, advantages }: NumericBatch,
   { head }: NumericPolicy,
-  before: Float64Array,
+  oldLogProbs: Float64Array,
   after: Distributions,
 ): number {
   const logProbs = head.logProbabilities(after, actions);
-  const sum = logProbs.reduce((total, log, n) => total + Math.exp(log - before[n]!) * advantages[n]!, 0);
+  const sum = logProbs.reduce((total, log, n) => total + Math.exp(log - oldLogProbs[n]!) * advantages[n]!, 0);
   return sum / logProbs.length;
 }
 
@@ -106,7 +106,7 @@ export async function trpoUpdate(
   const product = fisherProduct(policy, theta, batch, before, damping);
   const direction = await conjugateGradient(product, gradient, conjugateGradientSteps);
   const curvature = 0.5 * dot(direction, await product(direction));
-  const start = surrogateOf(batch, policy, logProbs, before);
+  const oldSurrogate = surrogateOf(batch, policy, logProbs, before);
   const unchanged = {
     theta,
     gain: 0,
@@ -122,7 +122,7 @@ export async function trpoUpdate(
     const share = 0.5 ** backtracks;
     const candidate = axpy(theta, share * fullStep, direction);
     const after = await policy.distributions(candidate, batch.observations);
-    const gain = surrogateOf(batch, policy, logProbs, after) - start;
+    const gain = surrogateOf(batch, policy, logProbs, after) - oldSurrogate;
     const kl = head.divergence(before, after);
     if (gain > 0 && gain > minGainShare * share * expectedGain && kl <= klTolerance * maxKl)
       return { ...unchanged, theta: candidate, gain, kl, entropy: head.entropy(after), backtracks };

@@ -68,16 +68,16 @@ export async function fitByLbfgs(
   { iterations, l2 }: { readonly iterations: number; readonly l2: number },
 ): Promise<{ readonly theta: Float64Array; readonly loss: number }> {
   const { x, value } = await minimize(
-    async (tried) => {
-      const errors = (await network.forward(tried, observations)).map((v, i) => v - targets[i]!);
+    async (candidate) => {
+      const errors = (await network.forward(candidate, observations)).map((v, i) => v - targets[i]!);
       const lossGradient = await network.vectorJacobian(
-        tried,
+        candidate,
         observations,
         errors.map((error) => (2 * error) / errors.length),
       );
       return {
-        value: dot(errors, errors) / errors.length + l2 * dot(tried, tried),
-        gradient: lossGradient.map((part, i) => part + 2 * l2 * tried[i]!),
+        value: dot(errors, errors) / errors.length + l2 * dot(candidate, candidate),
+        gradient: lossGradient.map((part, i) => part + 2 * l2 * candidate[i]!),
       };
     },
     theta,

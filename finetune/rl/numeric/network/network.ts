@@ -3,7 +3,7 @@
 import type { RandomGenerator } from '../../../../src/base/random/generator.js';
 import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
 import { GraphBuilder, type Precision, type Value } from '../../../../src/models/local/graph/graph.js';
-import { gradients } from '../../../engine/autodiff.js';
+import { emitGradients } from '../../../engine/autodiff.js';
 import { elementCount, type ParameterShape } from '../../../engine/trainable.js';
 
 export type Row = Float64Array;
@@ -130,7 +130,7 @@ function buildNetwork(definition: NetworkDefinition, purpose: Purpose) {
     return g.build(purpose);
   }
   const u = g.input('u', precision, ['B', outputs]);
-  const gradientByName = gradients(g, dot(g, u, y), [...inputs.values()], precision);
+  const gradientByName = emitGradients(g, dot(g, u, y), [...inputs.values()], precision);
   if (purpose === 'vectorJacobian') {
     for (const { name, shape } of parameters) {
       const gradient = gradientByName.get(name);
@@ -144,7 +144,7 @@ function buildNetwork(definition: NetworkDefinition, purpose: Purpose) {
     return gradient === undefined ? [] : [dot(g, gradient, direction)];
   });
   const total = parts.reduce((a, b) => g.op('Add', [a, b]));
-  g.output('y', gradients(g, total, [u], precision).get(u)!, precision, ['B', outputs]);
+  g.output('y', emitGradients(g, total, [u], precision).get(u)!, precision, ['B', outputs]);
   return g.build(purpose);
 }
 

@@ -2,7 +2,7 @@
 import { UserError } from '../../../../src/base/errors.js';
 import type { RandomGenerator } from '../../../../src/base/random/generator.js';
 import type { Action, EnvironmentSpec } from '../../../../src/environments/environment.js';
-import { firstLargest } from '../../../../src/statistics/descriptive.js';
+import { argmax } from '../../../../src/statistics/descriptive.js';
 import type { NumericNetwork, Row } from './network.js';
 
 /** θ contains the network's parameters, then the head's own. */
@@ -76,74 +76,74 @@ interface Head {
   readonly width: number;
   /** Initial values of the head's own parameters, which don't depend on the observation. */
   readonly initial: Float64Array;
-  sample(one: Distributions, random: RandomGenerator): Float64Array;
-  mode(one: Distributions): Float64Array;
+  sample(p: Distributions, random: RandomGenerator): Float64Array;
+  mode(p: Distributions): Float64Array;
   toAction(values: Float64Array): Action;
   /** log π(a|s): [N] */
-  logProbabilities(of: Distributions, actions: Float64Array): Float64Array;
+  logProbabilities(p: Distributions, actions: Float64Array): Float64Array;
   /** Gradient of Σ weights·log π(a|s). */
-  slopeOfLogProbabilities(of: Distributions, actions: Float64Array, weights: Float64Array): HeadVector;
-  entropy(of: Distributions): number;
-  slopeOfEntropy(of: Distributions): HeadVector;
+  slopeOfLogProbabilities(p: Distributions, actions: Float64Array, weights: Float64Array): HeadVector;
+  entropy(p: Distributions): number;
+  slopeOfEntropy(p: Distributions): HeadVector;
   /** Mean of KL(before ‖ after) in nats. */
   divergence(before: Distributions, after: Distributions): number;
   /** Multiplies a change by the Hessian of the divergence at `after` = `before`. */
-  fisher(of: Distributions, change: HeadVector): HeadVector;
+  fisher(p: Distributions, change: HeadVector): HeadVector;
 }
 
 /** A softmax over discrete actions. The outputs are logits; an action is represented by its index. */
-function categoricalHead(actions: number, firstAction: number): Head {
+function categoricalHead(size: number, firstAction: number): Head {
   const emptyVector = () => new Float64Array(0);
-  const count = ({ outputs }: Distributions) => outputs.length / actions;
+  const rowCount = ({ outputs }: Distributions) => outputs.length / size;
   return {
-    outputs: actions,
+    outputs: size,
     width: 1,
     initial: emptyVector(),
     sample: ({ outputs }, random) =>
-      Float64Array.of(random.categorical([...expEach(logSoftmax(outputs.subarray(0, actions), actions))])),
-    mode: ({ outputs }) => Float64Array.of(firstLargest([...outputs.subarray(0, actions)])),
-    toAction: ([place]) => place! + firstAction,
-    logProbabilities(of, chosen) {
-      const logProbs = logSoftmax(of.outputs, actions);
-      return chosen.map((place, n) => logProbs[n * actions + place]!);
+      Float64Array.of(random.categorical([...expEach(logSoftmax(outputs.subarray(0, size), size))])),
+    mode: ({ outputs }) => Float64Array.of(argmax([...outputs.subarray(0, size)])),
+    toAction: ([index]) => index! + firstAction,
+    logProbabilities(p, chosen) {
+      const logProbs = logSoftmax(p.outputs, size);
+      return chosen.map((index, n) => logProbs[n * size + index]!);
     },
     slopeOfLogProbabilities({ outputs }, chosen, weights) {
-      const slope = expEach(logSoftmax(outputs, actions));
+      const slope = expEach(logSoftmax(outputs, size));
       for (let i = 0; i < slope.length; i++) {
-        const n = Math.floor(i / actions);
-        slope[i] = weights[n]! * ((chosen[n] === i % actions ? 1 : 0) - slope[i]!);
+        const n = Math.floor(i / size);
+        slope[i] = weights[n]! * ((chosen[n] === i % size ? 1 : 0) - slope[i]!);
       }
       return { outputs: slope, own: emptyVector() };
     },
-    entropy(of) {
-      const logProbs = logSoftmax(of.outputs, actions);
-      return -logProbs.reduce((sum, log) => sum + Math.exp(log) * log, 0) / count(of);
+    entropy(p) {
+      const logProbs = logSoftmax(p.outputs, size);
+      return -logProbs.reduce((sum, log) => sum + Math.exp(log) * log, 0) / rowCount(p);
     },
-    slopeOfEntropy(of) {
-      const logProbs = logSoftmax(of.outputs, actions);
+    slopeOfEntropy(p) {
+      const logProbs = logSoftmax(p.outputs, size);
       const slope = new Float64Array(logProbs.length);
-      for (let from = 0; from < logProbs.length; from += actions) {
+      for (let from = 0; from < logProbs.length; from += size) {
         let mean = 0;
-        for (let i = from; i < from + actions; i++) mean += Math.exp(logProbs[i]!) * logProbs[i]!;
-        for (let i = from; i < from + actions; i++)
-          slope[i] = (Math.exp(logProbs[i]!) * (mean - logProbs[i]!)) / count(of);
+        for (let i = from; i < from + size; i++) mean += Math.exp(logProbs[i]!) * logProbs[i]!;
+        for (let i = from; i < from + size; i++)
+          slope[i] = (Math.exp(logProbs[i]!) * (mean - logProbs[i]!)) / rowCount(p);
       }
       return { outputs: slope, own: emptyVector() };
     },
     divergence(before, after) {
-      const logProbs0 = logSoftmax(before.outputs, actions);
-      const logProbs1 = logSoftmax(after.outputs, actions);
+      const logProbs0 = logSoftmax(before.outputs, size);
+      const logProbs1 = logSoftmax(after.outputs, size);
       const sum = logProbs0.reduce((total, log, i) => total + Math.exp(log) * (log - logProbs1[i]!), 0);
-      return sum / count(before);
+      return sum / rowCount(before);
     },
-    fisher(of, change) {
-      const probabilities = expEach(logSoftmax(of.outputs, actions));
+    fisher(p, change) {
+      const probabilities = expEach(logSoftmax(p.outputs, size));
       const product = new Float64Array(probabilities.length);
-      for (let from = 0; from < probabilities.length; from += actions) {
+      for (let from = 0; from < probabilities.length; from += size) {
         let mean = 0;
-        for (let i = from; i < from + actions; i++) mean += probabilities[i]! * change.outputs[i]!;
-        for (let i = from; i < from + actions; i++)
-          product[i] = (probabilities[i]! * (change.outputs[i]! - mean)) / count(of);
+        for (let i = from; i < from + size; i++) mean += probabilities[i]! * change.outputs[i]!;
+        for (let i = from; i < from + size; i++)
+          product[i] = (probabilities[i]! * (change.outputs[i]! - mean)) / rowCount(p);
       }
       return { outputs: product, own: emptyVector() };
     },
@@ -165,11 +165,11 @@ function logSoftmax(logits: Float64Array, width: number): Float64Array {
   return logProbs;
 }
 
-const logRootTau = 0.5 * Math.log(2 * Math.PI);
+const halfLog2Pi = 0.5 * Math.log(2 * Math.PI);
 
 /** Independent normal distributions. The outputs are the means μ; the head's own parameters are log σ, initially 0. */
 function gaussianHead(width: number): Head {
-  const count = ({ outputs }: Distributions) => outputs.length / width;
+  const rowCount = ({ outputs }: Distributions) => outputs.length / width;
   return {
     outputs: width,
     width,
@@ -178,30 +178,30 @@ function gaussianHead(width: number): Head {
       Float64Array.from({ length: width }, (_, a) => outputs[a]! + Math.exp(own[a]!) * random.normal()),
     mode: ({ outputs }) => outputs.slice(0, width),
     toAction: (values) => [...values],
-    logProbabilities(of, actions) {
-      const inverse = of.own.map((log) => Math.exp(-log));
-      return Float64Array.from({ length: count(of) }, (_, n) => {
+    logProbabilities(p, actions) {
+      const inverseSigma = p.own.map((log) => Math.exp(-log));
+      return Float64Array.from({ length: rowCount(p) }, (_, n) => {
         let sum = 0;
         for (let a = 0; a < width; a++) {
-          const z = (actions[n * width + a]! - of.outputs[n * width + a]!) * inverse[a]!;
-          sum -= 0.5 * z * z + logRootTau + of.own[a]!;
+          const z = (actions[n * width + a]! - p.outputs[n * width + a]!) * inverseSigma[a]!;
+          sum -= 0.5 * z * z + halfLog2Pi + p.own[a]!;
         }
         return sum;
       });
     },
     slopeOfLogProbabilities({ outputs, own }, actions, weights) {
-      const inverse = own.map((log) => Math.exp(-log));
+      const inverseSigma = own.map((log) => Math.exp(-log));
       const slope = { outputs: new Float64Array(outputs.length), own: new Float64Array(width) };
       for (let i = 0; i < outputs.length; i++) {
         const a = i % width;
         const weight = weights[(i - a) / width]!;
-        const z = (actions[i]! - outputs[i]!) * inverse[a]!;
-        slope.outputs[i] = weight * z * inverse[a]!;
+        const z = (actions[i]! - outputs[i]!) * inverseSigma[a]!;
+        slope.outputs[i] = weight * z * inverseSigma[a]!;
         slope.own[a]! += weight * (z * z - 1);
       }
       return slope;
     },
-    entropy: ({ own }) => own.reduce((sum, log) => sum + log + logRootTau + 0.5, 0),
+    entropy: ({ own }) => own.reduce((sum, log) => sum + log + halfLog2Pi + 0.5, 0),
     slopeOfEntropy: ({ outputs }) => ({
       outputs: new Float64Array(outputs.length),
       own: new Float64Array(width).fill(1),
@@ -214,10 +214,10 @@ function gaussianHead(width: number): Head {
         const shift = before.outputs[i]! - after.outputs[i]!;
         sum += log1 - log0 + (Math.exp(2 * log0) + shift * shift) / (2 * Math.exp(2 * log1)) - 0.5;
       }
-      return sum / count(before);
+      return sum / rowCount(before);
     },
-    fisher: (of, change) => ({
-      outputs: change.outputs.map((value, i) => (value * Math.exp(-2 * of.own[i % width]!)) / count(of)),
+    fisher: (p, change) => ({
+      outputs: change.outputs.map((value, i) => (value * Math.exp(-2 * p.own[i % width]!)) / rowCount(p)),
       own: change.own.map((value) => 2 * value),
     }),
   };

@@ -9,7 +9,7 @@ import { applyNorm, decoderTensors } from '../../../../src/models/local/graph/pa
 import { openTextEncoder } from '../../../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../../../src/models/local/weights/decoder-config.js';
 import { openWeights } from '../../../../src/models/local/weights/gguf-tensors.js';
-import { storedModel } from '../../../engine/first-values.js';
+import { readWeights } from '../../../engine/first-values.js';
 import { inputParameters, type ParameterShape } from '../../../engine/trainable.js';
 import {
   concatRows,
@@ -28,7 +28,7 @@ export interface Decoder {
   readonly decimals: number;
 }
 
-const maxTokens = 4096;
+const maxBatchTokens = 4096;
 
 /** @throws UserError if the directory has no supported model */
 export const openDecoder = (path: string, decimals: number): Decoder => ({
@@ -44,7 +44,7 @@ export function transformerDefinition(
 ): NetworkDefinition {
   const { config } = decoder;
   return {
-    ...textReader(decoder),
+    ...textInputs(decoder),
     parameters: [...layerShapes(layers), ...bodyTensors(config)],
     outputs: layers.outputs,
     precision,
@@ -66,10 +66,10 @@ export function initialTransformer(
   layers: LayerSizes,
   random: RandomGenerator,
 ): Float64Array {
-  const stored = new Map(storedModel(config, openWeights(path)).map(({ name, values }) => [name, values]));
+  const weights = new Map(readWeights(config, openWeights(path)).map(({ name, values }) => [name, values]));
   return concatRows([
     initialLayers(layers, random),
-    ...bodyTensors(config).map(({ name }) => Float64Array.from(stored.get(name)!)),
+    ...bodyTensors(config).map(({ name }) => Float64Array.from(weights.get(name)!)),
   ]);
 }
 
@@ -78,7 +78,7 @@ const bodyTensors = (config: DecoderConfig): ParameterShape[] =>
   decoderTensors(config).filter(({ name }) => name !== `${config.modules.head}.weight`);
 
 /** Pads rows at the end, where causal attention ignores the padding. */
-function textReader({ path, config, decimals }: Decoder): Pick<NetworkDefinition, 'rowsAtOnce' | 'feeds'> {
+function textInputs({ path, config, decimals }: Decoder): Pick<NetworkDefinition, 'rowsAtOnce' | 'feeds'> {
   const encode = openTextEncoder(path);
   const cache = new WeakMap<Row, readonly number[]>();
   const idsOf = (row: Row) => {
@@ -98,22 +98,22 @@ function textReader({ path, config, decimals }: Decoder): Pick<NetworkDefinition
       let [count, longest] = [0, 0];
       while (from + count < rows.length) {
         longest = Math.max(longest, idsOf(rows[from + count]!).length);
-        if (count > 0 && (count + 1) * longest > maxTokens) break;
+        if (count > 0 && (count + 1) * longest > maxBatchTokens) break;
         count++;
       }
       return count;
     },
     feeds(rows) {
-      const texts = rows.map(idsOf);
-      const width = texts.reduce((longest, { length }) => Math.max(longest, length), 0);
+      const idRows = rows.map(idsOf);
+      const width = idRows.reduce((longest, { length }) => Math.max(longest, length), 0);
       const ids = new Int32Array(rows.length * width);
-      texts.forEach((text, i) => {
-        ids.set(text, i * width);
+      idRows.forEach((row, i) => {
+        ids.set(row, i * width);
       });
       return {
         ids: new ort.Tensor('int32', ids, [rows.length, width]),
         positions: int32Tensor([...Array(width).keys()]),
-        last: int32Tensor(texts.map(({ length }, i) => i * width + length - 1)),
+        last: int32Tensor(idRows.map(({ length }, i) => i * width + length - 1)),
       };
     },
   };

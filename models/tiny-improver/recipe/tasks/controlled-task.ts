@@ -9,7 +9,7 @@ import {
   type Task,
   type TaskStep,
 } from '../../../../src/environments/environment.js';
-import { firstLargest } from '../../../../src/statistics/descriptive.js';
+import { argmax } from '../../../../src/statistics/descriptive.js';
 import { type Actuators, actionSpace, applyAction } from './actuators.js';
 import { logUniform } from './distributions.js';
 import type { Plant, Sensors } from './plant.js';
@@ -142,7 +142,7 @@ export function peaksOfRandomPolicies(
     for (let i = 0; i < weights.length; i++) weights[i] = random.normal(0, weightSpread);
     peaks[policy] = peakOf(system, random, trial, () => {
       linearOutputs(weights, system.seen, outputs);
-      return actuators.kind === 'discrete' ? firstLargest(outputs) : outputs;
+      return actuators.kind === 'discrete' ? argmax(outputs) : outputs;
     });
   }
   return peaks.sort();

@@ -85,12 +85,12 @@ function chooseGoal(
 
 /** A random finite decision process, with dense rewards or a goal that the target share of random policies reaches. */
 export const drawDecisionProcess: Draw = (random) => {
-  const states = Math.floor(chance(random, 0.1) ? logUniform(random, 24, 49) : logUniform(random, 4, 25));
+  const stateCount = Math.floor(chance(random, 0.1) ? logUniform(random, 24, 49) : logUniform(random, 4, 25));
   const actions = integerBetween(random, 2, 4);
   const maxSteps = 10 * integerBetween(random, 2, 10);
   const kind = random.choice(['dense', 'goal', 'cliff'] as const);
-  const walk = drawWalk(random, states, actions, kind === 'cliff');
-  const dense = kind === 'dense' ? drawRewards(random, states * actions) : undefined;
+  const walk = drawWalk(random, stateCount, actions, kind === 'cliff');
+  const dense = kind === 'dense' ? drawRewards(random, stateCount * actions) : undefined;
   const goal = dense ? undefined : chooseGoal(walk, random, { wanted: drawShare(random), steps: maxSteps });
   if (dense === undefined && goal === undefined) return undefined;
   const pays = dense !== undefined || !chance(random, 0.5);
@@ -100,9 +100,9 @@ export const drawDecisionProcess: Draw = (random) => {
     return walk.ends(state) ? fall : pays ? 0 : -1;
   };
   const task = new TabularTask({
-    stateCount: states,
+    stateCount,
     actionCount: actions,
-    startProbabilities: startDistribution(walk.start, states),
+    startProbabilities: startDistribution(walk.start, stateCount),
     outcomes: (state, action) =>
       walk.moves(state, action).map((move) => ({
         ...move,
@@ -171,16 +171,16 @@ export const drawGrid: Draw = (random) => {
   const map = drawMap(random, grid, pays ? 'hole' : 'cliff');
   const slip = chance(random, 0.5) ? 0 : logUniform(random, 0.05, 2 / 3);
   const walk = walkOver(map, slip, permutation(random, 4));
-  const states = grid.size;
-  const maxSteps = Math.min(150, Math.max(20, Math.round(states * random.uniform(1.5, 5))));
+  const stateCount = grid.size;
+  const maxSteps = Math.min(150, Math.max(20, Math.round(stateCount * random.uniform(1.5, 5))));
   const goal = chooseGoal(walk, random, { wanted: drawShare(random), steps: maxSteps });
   if (goal === undefined) return undefined;
   const fall = pays ? (chance(random, 0.3) ? -random.uniform(0, 1) : 0) : -logUniform(random, 5, 100);
   const [stepReward, goalReward] = pays ? [0, 1] : [-1, chance(random, 0.5) ? -1 : 0];
   const task = new TabularTask({
-    stateCount: states,
+    stateCount,
     actionCount: 4,
-    startProbabilities: startDistribution(map.start, states),
+    startProbabilities: startDistribution(map.start, stateCount),
     outcomes: (state, action) =>
       walk.moves(state, action).map(({ probability, state: next }) => {
         const outcome = { probability, state: next, terminated: next === goal || walk.ends(next) };

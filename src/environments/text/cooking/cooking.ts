@@ -12,9 +12,9 @@ import {
   type HousePlan,
   isCarried,
   knifeIndex,
-  type Location,
   type Method,
   mealIndex,
+  type ThingLocation,
   type ThingPlan,
   Walker,
 } from './house.js';
@@ -74,27 +74,27 @@ function drawHouse(options: CookingOptions, recipe: readonly Ingredient[], rando
   const layout = drawLayout(options, random);
   const kitchen = kitchenIndex(layout);
   const counterIndex = layout.places.findIndex(({ name }) => name === 'counter');
-  const used = new Set(recipe.map(({ food }) => food));
-  const others = shuffled(foods, random).filter((food) => !used.has(food));
-  const placed = [...used, ...others.slice(0, options.distractors)].map(
+  const recipeFoods = new Set(recipe.map(({ food }) => food));
+  const otherFoods = shuffled(foods, random).filter((food) => !recipeFoods.has(food));
+  const foodPlans = [...recipeFoods, ...otherFoods.slice(0, options.distractors)].map(
     (food): ThingPlan => ({
       name: food,
       food: true,
-      at: drawPlace(layout, random),
+      at: drawLocation(layout, random),
     }),
   );
-  const anywhere = layout.places.flatMap(({ room }, place) => (room === kitchen ? [place] : []));
+  const kitchenPlaces = layout.places.flatMap(({ room }, place) => (room === kitchen ? [place] : []));
   const things: ThingPlan[] = [
     { name: 'cookbook', at: { kind: 'place', place: counterIndex } },
-    { name: 'knife', at: { kind: 'place', place: anywhere[random.integers(0, anywhere.length)]! } },
+    { name: 'knife', at: { kind: 'place', place: kitchenPlaces[random.integers(0, kitchenPlaces.length)]! } },
     { name: 'meal', at: { kind: 'gone' } },
-    ...placed,
+    ...foodPlans,
   ];
   return { layout, things };
 }
 
 /** Draws a location: in or on any furniture or, rarely, on the floor. */
-function drawPlace({ places, rooms }: Layout, random: RandomGenerator): Location {
+function drawLocation({ places, rooms }: Layout, random: RandomGenerator): ThingLocation {
   if (random.random() < 0.1) return { kind: 'floor', room: random.integers(0, rooms.length) };
   return { kind: 'place', place: random.integers(0, places.length) };
 }
@@ -120,7 +120,7 @@ class CookingGame implements TextGame {
   readonly #kitchen: number;
   #house!: House;
   #goals: readonly (() => boolean)[] = [];
-  readonly #reached = new Set<() => boolean>();
+  readonly #reachedGoals = new Set<() => boolean>();
   #mistake: string | undefined;
   #moves = 0;
   #admissible: readonly string[] | undefined;
@@ -134,16 +134,16 @@ class CookingGame implements TextGame {
 
   get admissible(): readonly string[] {
     this.#admissible ??= this.#house
-      .possible()
+      .possibleCommands()
       .map(({ text }) => text)
       .filter((text) => this.#refusal(text) === undefined);
     return this.#admissible;
   }
   get score(): number {
-    return this.#reached.size / this.#goals.length;
+    return this.#reachedGoals.size / this.#goals.length;
   }
   get won(): boolean {
-    return !this.lost && this.#reached.size === this.#goals.length;
+    return !this.lost && this.#reachedGoals.size === this.#goals.length;
   }
   get lost(): boolean {
     return this.#mistake !== undefined;
@@ -155,7 +155,7 @@ class CookingGame implements TextGame {
   start(): string {
     this.#house = new House(this.#plan);
     this.#goals = this.#newGoals();
-    this.#reached.clear();
+    this.#reachedGoals.clear();
     this.#mistake = undefined;
     this.#moves = 0;
     this.#admissible = undefined;
@@ -163,18 +163,18 @@ class CookingGame implements TextGame {
   }
 
   step(text: string): TextTurn {
-    const command = this.#house.command(text);
+    const command = this.#house.findCommand(text);
     if (command === undefined) return { text: "You can't do that now.", understood: false };
     const refusal = this.#refusal(text);
     if (refusal !== undefined) return { text: refusal, understood: false };
     this.#moves++;
     const texts = [command.run()];
-    if (text === cookCommand) for (const { thing } of this.#ingredients()) thing.at = { kind: 'used' };
+    if (text === prepareCommand) for (const { thing } of this.#ingredients()) thing.at = { kind: 'used' };
     this.#admissible = undefined;
-    const before = this.score;
-    for (const goal of this.#goals) if (goal()) this.#reached.add(goal);
+    const previousScore = this.score;
+    for (const goal of this.#goals) if (goal()) this.#reachedGoals.add(goal);
     this.#mistake = this.#findMistake();
-    if (this.score > before) texts.push('Your score went up.');
+    if (this.score > previousScore) texts.push('Your score went up.');
     if (this.#mistake !== undefined) texts.push(`${this.#mistake} You have lost.`);
     else if (this.won) texts.push('You have won.');
     return { text: texts.join(' '), understood: true };
@@ -186,7 +186,7 @@ class CookingGame implements TextGame {
 
   /** Explains why a possible command is refused; undefined if it isn't. */
   #refusal(text: string): string | undefined {
-    if (text !== cookCommand) return undefined;
+    if (text !== prepareCommand) return undefined;
     if (this.#house.room !== this.#kitchen) return 'A meal is made in the kitchen.';
     const isReady = this.#ingredients().every(
       ({ thing, wanted }) => isCarried(thing) && thing.cut === wanted.cut && thing.cooked === wanted.heat,
@@ -196,7 +196,7 @@ class CookingGame implements TextGame {
 
   /** Lists the goals; each earns the same share of the score when it is first reached. */
   #newGoals(): readonly (() => boolean)[] {
-    const dish = this.#house.things[mealIndex]!;
+    const meal = this.#house.things[mealIndex]!;
     const ingredients = this.#ingredients();
     return [
       ...ingredients.flatMap(({ thing, wanted: { cut, heat } }) => [
@@ -204,9 +204,9 @@ class CookingGame implements TextGame {
         ...(cut === 'uncut' ? [] : [() => thing.cut === cut]),
         ...(heat === 'raw' ? [] : [() => thing.cooked === heat]),
       ]),
-      () => isCarried(dish),
+      () => isCarried(meal),
       // Making the meal uses up all ingredients.
-      () => dish.at.kind === 'gone' && ingredients.every(({ thing }) => thing.at.kind === 'used'),
+      () => meal.at.kind === 'gone' && ingredients.every(({ thing }) => thing.at.kind === 'used'),
     ];
   }
 
@@ -222,7 +222,7 @@ class CookingGame implements TextGame {
   }
 }
 
-const cookCommand = 'prepare meal';
+const prepareCommand = 'prepare meal';
 
 const kitchenIndex = ({ rooms }: Layout) => rooms.findIndex(({ name }) => name === 'kitchen');
 
@@ -230,16 +230,16 @@ function winningCommands(plan: HousePlan, recipe: readonly Ingredient[]): readon
   const walker = new Walker(plan);
   const kitchen = kitchenIndex(plan);
   walker.goTo(kitchen);
-  walker.say('read cookbook');
+  walker.execute('read cookbook');
   for (const i of recipe.keys()) walker.fetch(firstFoodIndex + i);
   if (recipe.some(({ cut }) => cut !== 'uncut')) walker.fetch(knifeIndex);
   walker.goTo(kitchen);
   for (const { food, cut, heat } of recipe) {
-    if (cut !== 'uncut') walker.say(cutCommand(cut, food));
-    if (heat !== 'raw') walker.say(`cook ${food} with ${appliances[heat]}`);
+    if (cut !== 'uncut') walker.execute(cutCommand(cut, food));
+    if (heat !== 'raw') walker.execute(`cook ${food} with ${appliances[heat]}`);
   }
-  walker.say(cookCommand);
-  walker.say('eat meal');
+  walker.execute(prepareCommand);
+  walker.execute('eat meal');
   return walker.commands;
 }
 

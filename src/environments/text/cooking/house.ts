@@ -12,7 +12,7 @@ export const cookingMethods = ['fried', 'roasted', 'grilled'] as const;
 export type Method = (typeof cookingMethods)[number];
 
 /** Location of a thing: carried, gone (eaten, or not made yet), used up in a meal, on a floor, or on or in a place. */
-export type Location =
+export type ThingLocation =
   | { readonly kind: 'carried' | 'gone' | 'used' }
   | { readonly kind: 'floor'; readonly room: number }
   | { readonly kind: 'place'; readonly place: number };
@@ -21,11 +21,11 @@ export interface ThingPlan {
   readonly name: string;
   /** True for food, which can be cut, cooked and eaten. */
   readonly food?: boolean;
-  readonly at: Location;
+  readonly at: ThingLocation;
 }
 
 /** Indices of the things that every house has; the other things are foods. */
-const cookbook = 0;
+const cookbookIndex = 0;
 export const knifeIndex = 1;
 export const mealIndex = 2;
 export const firstFoodIndex = 3;
@@ -39,7 +39,7 @@ export interface HousePlan extends Layout {
 
 interface Thing {
   readonly name: string;
-  at: Location;
+  at: ThingLocation;
   cut: Cut | 'uncut';
   cooked: Method | 'raw' | 'burned';
 }
@@ -66,44 +66,44 @@ export class House {
     this.doors = plan.doors.map((door) => ({ ...door }));
     this.places = plan.places.map((place) => ({ ...place, open: place.state !== 'closed' }));
     this.room = plan.start;
-    const everywhere = [...this.#plainCommands(), ...this.things.flatMap((_, i) => this.#commandsOfThing(i))];
+    const baseCommands = [...this.#plainCommands(), ...this.things.flatMap((_, i) => this.#thingCommands(i))];
     this.#commands = plan.rooms.map((_, room) =>
-      [...everywhere, ...this.#commandsOfExits(room), ...this.#commandsOfPlaces(room)].toSorted((a, b) =>
+      [...baseCommands, ...this.#exitCommands(room), ...this.#placeCommands(room)].toSorted((a, b) =>
         a.text < b.text ? -1 : 1,
       ),
     );
   }
 
   /** Returns the currently possible commands, sorted by text. */
-  possible(): readonly Command[] {
+  possibleCommands(): readonly Command[] {
     return this.#commands[this.room]!.filter((command) => command.isPossible());
   }
 
   /** Finds a command; undefined if it is unknown or currently impossible. */
-  command(text: string): Command | undefined {
+  findCommand(text: string): Command | undefined {
     return this.#commands[this.room]!.find((command) => command.text === text && command.isPossible());
   }
 
   #plainCommands(): Command[] {
-    const dish = this.things[mealIndex]!;
+    const meal = this.things[mealIndex]!;
     return [
       { text: 'look', isPossible: () => true, run: () => this.roomText() },
       { text: 'inventory', isPossible: () => true, run: () => this.#inventoryText() },
       {
         text: 'prepare meal',
-        isPossible: () => dish.at.kind === 'gone',
+        isPossible: () => meal.at.kind === 'gone',
         run() {
-          dish.at = carried;
+          meal.at = carried;
           return 'You make the meal and hold it in your hands.';
         },
       },
     ];
   }
 
-  #commandsOfThing(index: number): Command[] {
+  #thingCommands(index: number): Command[] {
     const thing = this.things[index]!;
     const { name } = thing;
-    const tool = this.things[knifeIndex]!;
+    const knife = this.things[knifeIndex]!;
     const isFood = this.plan.things[index]!.food === true;
     const commands: Command[] = [
       {
@@ -117,8 +117,8 @@ export class House {
         run: moveThing(thing, () => ({ kind: 'floor', room: this.room }), `You drop the ${name}.`),
       },
     ];
-    if (index === cookbook) {
-      const isPossible = () => isCarried(thing) || this.#sees(thing);
+    if (index === cookbookIndex) {
+      const isPossible = () => isCarried(thing) || this.#isVisible(thing);
       commands.push({ text: `read ${name}`, isPossible, run: () => this.plan.recipe });
     }
     if (isFood || index === mealIndex)
@@ -130,7 +130,7 @@ export class House {
     for (const cut of isFood ? cuts : [])
       commands.push({
         text: cutCommand(cut, name),
-        isPossible: () => isCarried(thing) && isCarried(tool) && thing.cut === 'uncut',
+        isPossible: () => isCarried(thing) && isCarried(knife) && thing.cut === 'uncut',
         run() {
           thing.cut = cut;
           return `The ${name} is ${cut} now.`;
@@ -139,19 +139,19 @@ export class House {
     return commands;
   }
 
-  #sees({ at }: Thing): boolean {
+  #isVisible({ at }: Thing): boolean {
     if (at.kind === 'floor') return at.room === this.room;
     if (at.kind !== 'place') return false;
     const { open, room } = this.places[at.place]!;
     return room === this.room && open;
   }
 
-  #commandsOfExits(room: number): Command[] {
+  #exitCommands(room: number): Command[] {
     return directions.flatMap((direction) => {
       const exit = this.plan.rooms[room]!.exits[direction];
       if (exit === undefined) return [];
       const door = exit.door === undefined ? undefined : this.doors[exit.door];
-      const go = {
+      const goCommand = {
         text: `go ${direction}`,
         isPossible: () => door?.open ?? true,
         run: () => {
@@ -159,15 +159,15 @@ export class House {
           return this.roomText();
         },
       };
-      return door === undefined ? [go] : [go, ...opening(door)];
+      return door === undefined ? [goCommand] : [goCommand, ...opening(door)];
     });
   }
 
-  #commandsOfPlaces(room: number): Command[] {
+  #placeCommands(room: number): Command[] {
     return this.places.flatMap((place, index) => {
       if (place.room !== room) return [];
       const { name, kind, heat } = place;
-      const word = kind === 'surface' ? 'on' : 'in';
+      const preposition = kind === 'surface' ? 'on' : 'in';
       const commands = this.things.flatMap((thing, i): Command[] => [
         {
           text: `take ${thing.name} from ${name}`,
@@ -175,15 +175,15 @@ export class House {
           run: moveThing(thing, () => carried, `You take the ${thing.name} from the ${name}.`),
         },
         {
-          text: `put ${thing.name} ${word} ${name}`,
+          text: `put ${thing.name} ${preposition} ${name}`,
           isPossible: () => isCarried(thing) && place.open,
           run: moveThing(
             thing,
             () => ({ kind: 'place', place: index }),
-            `You put the ${thing.name} ${word} the ${name}.`,
+            `You put the ${thing.name} ${preposition} the ${name}.`,
           ),
         },
-        ...(heat !== undefined && this.plan.things[i]!.food ? [cookWith(thing, name, heat)] : []),
+        ...(heat !== undefined && this.plan.things[i]!.food ? [cookCommand(thing, name, heat)] : []),
       ]);
       return kind === 'surface'
         ? commands
@@ -193,11 +193,11 @@ export class House {
 
   roomText(): string {
     const sentences = [`You are in the ${this.plan.rooms[this.room]!.name}.`];
-    const here = [...this.places.keys()].filter((place) => this.places[place]!.room === this.room);
-    if (here.length > 0) sentences.push(`Here ${areOrIs(here.map((place) => this.#placeName(place)))}.`);
-    for (const place of here) append(sentences, this.#contentsText(place));
-    const floor = this.things.filter(({ at }) => at.kind === 'floor' && at.room === this.room);
-    if (floor.length > 0) sentences.push(`On the floor ${areOrIs(floor.map(thingName))}.`);
+    const places = [...this.places.keys()].filter((place) => this.places[place]!.room === this.room);
+    if (places.length > 0) sentences.push(`Here ${areOrIs(places.map((place) => this.#placeName(place)))}.`);
+    for (const place of places) append(sentences, this.#contentsText(place));
+    const thingsOnFloor = this.things.filter(({ at }) => at.kind === 'floor' && at.room === this.room);
+    if (thingsOnFloor.length > 0) sentences.push(`On the floor ${areOrIs(thingsOnFloor.map(thingName))}.`);
     return [...sentences, ...this.#exitTexts()].join(' ');
   }
 
@@ -210,8 +210,8 @@ export class House {
     const { name, kind, open } = this.places[index]!;
     if (!open) return [];
     const inside = this.things.filter((thing) => isAt(thing, index));
-    const word = kind === 'surface' ? 'On' : 'In';
-    if (inside.length > 0) return [`${word} the ${name} ${areOrIs(inside.map(thingName))}.`];
+    const preposition = kind === 'surface' ? 'On' : 'In';
+    if (inside.length > 0) return [`${preposition} the ${name} ${areOrIs(inside.map(thingName))}.`];
     return kind === 'surface' ? [] : [`The ${name} is empty.`];
   }
 
@@ -231,13 +231,13 @@ export class House {
   }
 }
 
-const carried: Location = { kind: 'carried' };
+const carried: ThingLocation = { kind: 'carried' };
 
 export const isCarried = ({ at }: Thing): boolean => at.kind === 'carried';
 
 const isAt = ({ at }: Thing, place: number) => at.kind === 'place' && at.place === place;
 
-function moveThing(thing: Thing, to: () => Location, response: string): () => string {
+function moveThing(thing: Thing, to: () => ThingLocation, response: string): () => string {
   return () => {
     thing.at = to();
     return response;
@@ -245,22 +245,22 @@ function moveThing(thing: Thing, to: () => Location, response: string): () => st
 }
 
 /** Creates the commands that open and close a door or container. @param shown describes what becomes visible */
-function opening(opened: { readonly name: string; open: boolean }, shown = (): string[] => []): Command[] {
-  const { name } = opened;
+function opening(target: { readonly name: string; open: boolean }, shown = (): string[] => []): Command[] {
+  const { name } = target;
   return [
     {
       text: `open ${name}`,
-      isPossible: () => !opened.open,
+      isPossible: () => !target.open,
       run() {
-        opened.open = true;
+        target.open = true;
         return [`You open the ${name}.`, ...shown()].join(' ');
       },
     },
     {
       text: `close ${name}`,
-      isPossible: () => opened.open,
+      isPossible: () => target.open,
       run() {
-        opened.open = false;
+        target.open = false;
         return `You close the ${name}.`;
       },
     },
@@ -269,7 +269,7 @@ function opening(opened: { readonly name: string; open: boolean }, shown = (): s
 
 export const cutCommand = (cut: Cut, food: string): string => `${verbOf[cut]} ${food} with knife`;
 
-const cookWith = (thing: Thing, appliance: string, heat: Method): Command => ({
+const cookCommand = (thing: Thing, appliance: string, heat: Method): Command => ({
   text: `cook ${thing.name} with ${appliance}`,
   isPossible: () => isCarried(thing),
   run() {
@@ -280,8 +280,8 @@ const cookWith = (thing: Thing, appliance: string, heat: Method): Command => ({
 
 /** Example: `a coin, an apple and a knife`. */
 function listText(names: readonly string[]): string {
-  const words = names.map((name) => `${'aeiou'.includes(name[0]!) ? 'an' : 'a'} ${name}`);
-  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)!}`;
+  const phrases = names.map((name) => `${'aeiou'.includes(name[0]!) ? 'an' : 'a'} ${name}`);
+  return phrases.length < 2 ? phrases.join('') : `${phrases.slice(0, -1).join(', ')} and ${phrases.at(-1)!}`;
 }
 
 const areOrIs = (names: readonly string[]) => `${names.length > 1 ? 'are' : 'is'} ${listText(names)}`;
@@ -305,8 +305,8 @@ export class Walker {
     const { doors, plan } = this.#house;
     for (const direction of this.#path(room)) {
       const { door } = plan.rooms[this.#house.room]!.exits[direction]!;
-      if (door !== undefined && !doors[door]!.open) this.say(`open ${doors[door]!.name}`);
-      this.say(`go ${direction}`);
+      if (door !== undefined && !doors[door]!.open) this.execute(`open ${doors[door]!.name}`);
+      this.execute(`go ${direction}`);
     }
   }
 
@@ -315,34 +315,34 @@ export class Walker {
     const { name, at } = this.#house.things[thing]!;
     if (at.kind === 'floor') {
       this.goTo(at.room);
-      this.say(`take ${name}`);
+      this.execute(`take ${name}`);
     } else if (at.kind === 'place') {
       const place = this.#house.places[at.place]!;
       this.goTo(place.room);
-      if (!place.open) this.say(`open ${place.name}`);
-      this.say(`take ${name} from ${place.name}`);
+      if (!place.open) this.execute(`open ${place.name}`);
+      this.execute(`take ${name} from ${place.name}`);
     }
   }
 
   /** Executes a command, which must be possible. */
-  say(command: string): void {
-    this.#house.command(command)!.run();
+  execute(command: string): void {
+    this.#house.findCommand(command)!.run();
     this.commands.push(command);
   }
 
   #path(goal: number): Direction[] {
-    const from = new Map<number, { readonly room: number; readonly direction: Direction } | undefined>([
+    const cameFrom = new Map<number, { readonly room: number; readonly direction: Direction } | undefined>([
       [this.#house.room, undefined],
     ]);
-    for (const room of from.keys()) {
+    for (const room of cameFrom.keys()) {
       for (const direction of directions) {
         const exit = this.#house.plan.rooms[room]!.exits[direction];
-        if (exit !== undefined && !from.has(exit.room)) from.set(exit.room, { room, direction });
+        if (exit !== undefined && !cameFrom.has(exit.room)) cameFrom.set(exit.room, { room, direction });
       }
     }
-    const way: Direction[] = [];
-    for (let step = from.get(goal); step !== undefined; step = from.get(step.room))
-      way.unshift(step.direction);
-    return way;
+    const path: Direction[] = [];
+    for (let step = cameFrom.get(goal); step !== undefined; step = cameFrom.get(step.room))
+      path.unshift(step.direction);
+    return path;
   }
 }

@@ -113,11 +113,11 @@ interface Cell {
 }
 
 export function drawLayout(options: LayoutOptions, random: RandomGenerator): Layout {
-  const names = chosenNames(options, random);
+  const names = drawRoomNames(options, random);
   const cells: Cell[] = [{ x: 0, y: 0, exits: {} }];
   const doors: Layout['doors'][number][] = [];
   const unusedDoors = shuffled(doorNames, random);
-  const join = (from: number, to: number, direction: Direction): void => {
+  const connect = (from: number, to: number, direction: Direction): void => {
     const hasDoor = options.doors && unusedDoors.length > 0 && random.random() < doorShare;
     const door = hasDoor ? { door: doors.length } : {};
     if (hasDoor) doors.push({ name: unusedDoors.pop()!, open: random.random() >= closedShare });
@@ -130,14 +130,14 @@ export function drawLayout(options: LayoutOptions, random: RandomGenerator): Lay
     const { x, y } = neighborIn(cells[from]!, direction);
     if (cells.some((cell) => cell.x === x && cell.y === y)) continue;
     cells.push({ x, y, exits: {} });
-    join(from, cells.length - 1, direction);
+    connect(from, cells.length - 1, direction);
   }
   for (const [index, cell] of cells.entries())
     for (const direction of ['east', 'south'] as const) {
       const { x, y } = neighborIn(cell, direction);
       const neighbor = cells.findIndex((other) => other.x === x && other.y === y);
       const isNew = neighbor >= 0 && cell.exits[direction] === undefined;
-      if (isNew && random.random() < loopShare) join(index, neighbor, direction);
+      if (isNew && random.random() < loopShare) connect(index, neighbor, direction);
     }
   return {
     rooms: cells.map(({ exits }, room) => ({ name: names[room]!, exits })),
@@ -152,9 +152,9 @@ function neighborIn({ x, y }: Cell, direction: Direction): { readonly x: number;
 }
 
 /** Chooses the kitchen and other rooms, in random order. */
-function chosenNames({ rooms }: LayoutOptions, random: RandomGenerator): string[] {
-  const others = shuffled(roomNames, random).filter((name) => name !== 'kitchen');
-  return shuffled(['kitchen', ...others.slice(0, rooms - 1)], random);
+function drawRoomNames({ rooms }: LayoutOptions, random: RandomGenerator): string[] {
+  const otherRooms = shuffled(roomNames, random).filter((name) => name !== 'kitchen');
+  return shuffled(['kitchen', ...otherRooms.slice(0, rooms - 1)], random);
 }
 
 /** Describes the rooms, connections and doors of a layout, in the order in which they were drawn. */

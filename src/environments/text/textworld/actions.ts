@@ -27,7 +27,7 @@ type CommandTemplate = readonly (string | number)[];
 interface CompiledRule {
   readonly name: string;
   /** For each slot and object, true if the object may fill the slot. */
-  readonly allowed: readonly (readonly boolean[])[];
+  readonly mayFill: readonly (readonly boolean[])[];
   /** For each slot, its object if it is a constant, otherwise -1. Constants are bound before matching. */
   readonly constants: readonly number[];
   readonly before: readonly CompiledPattern[];
@@ -37,7 +37,7 @@ interface CompiledRule {
   readonly command: CommandTemplate;
   readonly event: CommandTemplate;
   /** Predicates of the preconditions. The rule's actions change only if facts with these predicates change. */
-  readonly readPredicates: ReadonlySet<string>;
+  readonly requiredPredicates: ReadonlySet<string>;
   /** Actions found so far, by their bound objects. */
   readonly actions: Map<string, WorldAction>;
 }
@@ -65,7 +65,7 @@ export class ActionFinder {
     return this.#actionsByRule;
   }
 
-  current(): readonly WorldAction[] {
+  currentActions(): readonly WorldAction[] {
     return this.#actionsByRule.flat();
   }
 
@@ -96,7 +96,7 @@ export class ActionFinder {
       return;
     }
     const slot = rule.freeSlots[next]!;
-    for (const [object, fits] of rule.allowed[slot]!.entries()) {
+    for (const [object, fits] of rule.mayFill[slot]!.entries()) {
       if (!fits || bound.includes(object)) continue;
       bound[slot] = object;
       this.#bindFree(rule, next + 1, bound, actions);
@@ -108,7 +108,7 @@ export class ActionFinder {
     const key = bound.join();
     const known = rule.actions.get(key);
     if (known !== undefined) return known;
-    const facts = (patterns: readonly CompiledPattern[]) =>
+    const factsOf = (patterns: readonly CompiledPattern[]) =>
       patterns.map(({ name, slots }) =>
         this.#vocabulary.fact(
           name,
@@ -119,8 +119,8 @@ export class ActionFinder {
       template.map((piece) => (typeof piece === 'string' ? piece : this.#names[bound[piece]!]!)).join('');
     const action = {
       rule: rule.name,
-      before: facts(rule.before),
-      after: facts(rule.after),
+      before: factsOf(rule.before),
+      after: factsOf(rule.after),
       command: fillTemplate(rule.command),
       event: fillTemplate(rule.event),
     };
@@ -129,16 +129,16 @@ export class ActionFinder {
   }
 }
 
-function readsAny({ readPredicates }: CompiledRule, predicates: ReadonlySet<string>): boolean {
-  for (const predicate of predicates) if (readPredicates.has(predicate)) return true;
+function readsAny({ requiredPredicates }: CompiledRule, predicates: ReadonlySet<string>): boolean {
+  for (const predicate of predicates) if (requiredPredicates.has(predicate)) return true;
   return false;
 }
 
 function compareByFacts(a: WorldAction, b: WorldAction): number {
   for (let i = 0; i < a.before.length; i++) {
     const { key } = a.before[i]!;
-    const other = b.before[i]!.key;
-    if (key !== other) return key < other ? -1 : 1;
+    const otherKey = b.before[i]!.key;
+    if (key !== otherKey) return key < otherKey ? -1 : 1;
   }
   return 0;
 }
@@ -150,10 +150,10 @@ function matchingFacts(
   facts: FactSet,
 ): Iterable<WorldFact> {
   let fewest: ReadonlySet<WorldFact> | undefined;
-  for (let place = 0; place < slots.length; place++) {
-    const object = bound[slots[place]!]!;
+  for (let position = 0; position < slots.length; position++) {
+    const object = bound[slots[position]!]!;
     if (object < 0) continue;
-    const found = facts.withObject(predicate, place, object);
+    const found = facts.withObject(predicate, position, object);
     if (fewest === undefined || found.size < fewest.size) fewest = found;
   }
   return fewest ?? facts.withPredicate(predicate);
@@ -167,14 +167,14 @@ function bind(
   bound: number[],
 ): readonly number[] | undefined {
   const newSlots: number[] = [];
-  for (let place = 0; place < slots.length; place++) {
-    const slot = slots[place]!;
-    const object = objects[place]!;
+  for (let position = 0; position < slots.length; position++) {
+    const slot = slots[position]!;
+    const object = objects[position]!;
     if (bound[slot] === object) continue;
     // Different placeholders are never bound to the same object.
-    const fits = bound[slot]! < 0 && rule.allowed[slot]![object]! && !bound.includes(object);
+    const fits = bound[slot]! < 0 && rule.mayFill[slot]![object]! && !bound.includes(object);
     if (!fits) {
-      for (const one of newSlots) bound[one] = -1;
+      for (const newSlot of newSlots) bound[newSlot] = -1;
       return undefined;
     }
     bound[slot] = object;
@@ -196,27 +196,27 @@ function compileRule(rule: LogicRule, { parents }: Logic, vocabulary: Vocabulary
   const types = [...placeholders.values()];
   const constants = types.map((type) => (/^[A-Z]/.test(type) ? (vocabulary.number(type) ?? -2) : -1));
   if (constants.includes(-2)) return [];
-  const compilePattern = ({ predicate, placeholders: given }: Pattern): CompiledPattern => ({
+  const compilePattern = ({ predicate, placeholders: variables }: Pattern): CompiledPattern => ({
     name: predicate,
-    predicate: predicateOf(predicate, given.length),
-    slots: given.map(({ name }) => names.indexOf(name)),
+    predicate: predicateOf(predicate, variables.length),
+    slots: variables.map(({ name }) => names.indexOf(name)),
   });
   const before = rule.preconditions.map(compilePattern);
-  const matched = new Set(before.flatMap(({ slots }) => slots));
+  const matchedSlots = new Set(before.flatMap(({ slots }) => slots));
   return [
     {
       name: rule.name,
-      allowed: types.map((type) => {
-        const fitting = withDescendants(type, parents);
-        return vocabulary.objects.map((object) => fitting.has(object.type));
+      mayFill: types.map((type) => {
+        const fittingTypes = withDescendants(type, parents);
+        return vocabulary.objects.map((object) => fittingTypes.has(object.type));
       }),
       constants,
       before,
       after: rule.postconditions.map(compilePattern),
-      freeSlots: names.flatMap((_, slot) => (matched.has(slot) || constants[slot]! >= 0 ? [] : [slot])),
+      freeSlots: names.flatMap((_, slot) => (matchedSlots.has(slot) || constants[slot]! >= 0 ? [] : [slot])),
       command: parseTemplate(command, names),
       event: parseTemplate(event, names),
-      readPredicates: new Set(before.map(({ predicate }) => predicate)),
+      requiredPredicates: new Set(before.map(({ predicate }) => predicate)),
       actions: new Map(),
     },
   ];
@@ -230,8 +230,8 @@ function withDescendants(type: string, parents: ReadonlyMap<string, readonly str
   let hasGrown = true;
   while (hasGrown) {
     hasGrown = false;
-    for (const [child, its] of parents) {
-      if (found.has(child) || !its.some((parent) => found.has(parent))) continue;
+    for (const [child, parentTypes] of parents) {
+      if (found.has(child) || !parentTypes.some((parent) => found.has(parent))) continue;
       found.add(child);
       hasGrown = true;
     }

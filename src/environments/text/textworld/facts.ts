@@ -49,7 +49,7 @@ export class Vocabulary {
 export const predicateOf = (name: string, arity: number): string => `${name}/${arity}`;
 
 interface FactIndex {
-  readonly all: Set<WorldFact>;
+  readonly facts: Set<WorldFact>;
   /** For each argument position, the facts by their object at that position. */
   readonly byPosition: readonly Map<number, Set<WorldFact>>[];
 }
@@ -64,29 +64,29 @@ export class FactSet {
   }
 
   has(fact: WorldFact): boolean {
-    return this.#index.get(fact.predicate)?.all.has(fact) ?? false;
+    return this.#index.get(fact.predicate)?.facts.has(fact) ?? false;
   }
 
   withPredicate(predicate: string): ReadonlySet<WorldFact> {
-    return this.#index.get(predicate)?.all ?? noFacts;
+    return this.#index.get(predicate)?.facts ?? noFacts;
   }
 
-  withObject(predicate: string, place: number, object: number): ReadonlySet<WorldFact> {
-    return this.#index.get(predicate)?.byPosition[place]?.get(object) ?? noFacts;
+  withObject(predicate: string, position: number, object: number): ReadonlySet<WorldFact> {
+    return this.#index.get(predicate)?.byPosition[position]?.get(object) ?? noFacts;
   }
 
   /** @returns true if the fact was new */
   add(fact: WorldFact): boolean {
     let index = this.#index.get(fact.predicate);
     if (index === undefined) {
-      index = { all: new Set(), byPosition: fact.objects.map(() => new Map()) };
+      index = { facts: new Set(), byPosition: fact.objects.map(() => new Map()) };
       this.#index.set(fact.predicate, index);
     }
-    if (index.all.has(fact)) return false;
-    index.all.add(fact);
-    for (const [place, object] of fact.objects.entries()) {
-      const facts = index.byPosition[place]!.get(object);
-      if (facts === undefined) index.byPosition[place]!.set(object, new Set([fact]));
+    if (index.facts.has(fact)) return false;
+    index.facts.add(fact);
+    for (const [position, object] of fact.objects.entries()) {
+      const facts = index.byPosition[position]!.get(object);
+      if (facts === undefined) index.byPosition[position]!.set(object, new Set([fact]));
       else facts.add(fact);
     }
     return true;
@@ -95,12 +95,12 @@ export class FactSet {
   /** @returns true if the fact was present */
   delete(fact: WorldFact): boolean {
     const index = this.#index.get(fact.predicate);
-    if (index === undefined || !index.all.delete(fact)) return false;
-    for (const [place, object] of fact.objects.entries()) index.byPosition[place]!.get(object)!.delete(fact);
+    if (index === undefined || !index.facts.delete(fact)) return false;
+    for (const [i, object] of fact.objects.entries()) index.byPosition[i]!.get(object)!.delete(fact);
     return true;
   }
 
   *[Symbol.iterator](): Generator<WorldFact> {
-    for (const { all } of this.#index.values()) yield* all;
+    for (const { facts } of this.#index.values()) yield* facts;
   }
 }

@@ -3,15 +3,15 @@ import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
 import { checkedValue, readJson } from '../../../base/files/files.js';
 
-const argument = z.object({ name: z.string(), type: z.string() });
-const propositionSchema = z.object({ name: z.string(), arguments: z.array(argument) });
+const argumentSchema = z.object({ name: z.string(), type: z.string() });
+const propositionSchema = z.object({ name: z.string(), arguments: z.array(argumentSchema) });
 const actionSchema = z.object({
   name: z.string(),
   preconditions: z.array(propositionSchema),
   postconditions: z.array(propositionSchema),
 });
 const eventSchema = z.object({ actions: z.array(actionSchema).default([]), condition: actionSchema });
-const info = z.object({
+const infoSchema = z.object({
   id: z.string(),
   type: z.string(),
   name: z.string().nullish(),
@@ -32,7 +32,7 @@ const gameSchema = z.object({
       repeatable: z.boolean().default(false),
     }),
   ),
-  infos: z.array(z.tuple([z.string(), info])),
+  infos: z.array(z.tuple([z.string(), infoSchema])),
   KB: z.object({ logic: z.string() }),
   objective: z.string().nullish(),
   metadata: z.object({ walkthrough: z.array(z.string()).nullish() }).default({}),
@@ -41,7 +41,7 @@ const gameSchema = z.object({
 export type GameFile = z.output<typeof gameSchema>;
 export type FileProposition = z.output<typeof propositionSchema>;
 export type FileAction = z.output<typeof actionSchema>;
-export type FileObjectInfo = z.output<typeof info>;
+export type FileObjectInfo = z.output<typeof infoSchema>;
 export type FileQuest = GameFile['quests'][number];
 
 /** @throws UserError if the file is missing or isn't a TextWorld game */

@@ -15,9 +15,9 @@ import { type Dialect, maximumScore, type Quest, QuestLog } from './quests.js';
 import {
   doubleQuoted,
   endText,
-  feedback,
   inventoryText,
   mealProblem,
+  responseText,
   roomText,
   type Scene,
   scoreText,
@@ -40,15 +40,15 @@ export interface TextWorldGame {
 export function loadGame(file: GameFile, dialect: Dialect): TextWorldGame {
   const logic = parseLogic(file.KB.logic);
   const infos = file.infos.map(([, info]) => info);
-  const known = new Set(infos.map(({ id }) => id));
-  const others = new Map<string, WorldObject>();
-  for (const { arguments: given } of [...file.world, ...file.quests.flatMap(propositionsOf)])
-    for (const { name, type } of given) if (!known.has(name)) others.set(name, { id: name, type });
-  const vocabulary = new Vocabulary([...infos, ...others.values()]);
-  const factOf = ({ name, arguments: given }: FileProposition) =>
+  const knownIds = new Set(infos.map(({ id }) => id));
+  const otherObjects = new Map<string, WorldObject>();
+  for (const { arguments: args } of [...file.world, ...file.quests.flatMap(propositionsOf)])
+    for (const { name, type } of args) if (!knownIds.has(name)) otherObjects.set(name, { id: name, type });
+  const vocabulary = new Vocabulary([...infos, ...otherObjects.values()]);
+  const factOf = ({ name, arguments: args }: FileProposition) =>
     vocabulary.fact(
       name,
-      given.map((one) => vocabulary.number(one.name)!),
+      args.map((argument) => vocabulary.number(argument.name)!),
     );
   const quests = file.quests.map((quest) => questOf(quest, factOf, logic, dialect));
   return {
@@ -76,15 +76,15 @@ function questOf(
   logic: Logic,
   dialect: Dialect,
 ): Quest {
-  const events = (list: FileQuest['win_events']) =>
-    list.map(({ actions, condition }) => ({
+  const eventsOf = (fileEvents: FileQuest['win_events']) =>
+    fileEvents.map(({ actions, condition }) => ({
       condition: condition.preconditions.map(factOf),
       plan:
         dialect === 'json' && actions.length > 0
           ? makePlan([...actions, condition], factOf, logic.reverseRules)
           : undefined,
     }));
-  return { reward, optional, repeatable, winEvents: events(win_events), failEvents: events(fail_events) };
+  return { reward, optional, repeatable, winEvents: eventsOf(win_events), failEvents: eventsOf(fail_events) };
 }
 
 export class TextWorldPlay implements TextGame {
@@ -94,9 +94,9 @@ export class TextWorldPlay implements TextGame {
   readonly #finder: ActionFinder;
   #facts!: FactSet;
   #quests!: QuestLog;
-  #moved = new Map<number, number>();
+  #lastMoves = new Map<number, number>();
   #moves = 0;
-  #commands = 0;
+  #commandCount = 0;
   #actions = new Map<string, WorldAction>();
   #admissible: readonly string[] = [];
 
@@ -137,31 +137,31 @@ export class TextWorldPlay implements TextGame {
   start(): string {
     this.#facts = new FactSet(this.#game.initialFacts);
     this.#quests = new QuestLog(this.#game.quests, this.#game.dialect, this.#facts);
-    this.#moved = new Map();
+    this.#lastMoves = new Map();
     this.#moves = 0;
-    this.#commands = 0;
+    this.#commandCount = 0;
     this.#find(undefined);
     const { objective } = this.#game;
     return (objective === '' ? '' : `${objective}\n\n`) + this.description;
   }
 
   step(command: string): TextTurn {
-    this.#commands++;
+    this.#commandCount++;
     const action = this.#actions.get(command.trim());
     if (action === undefined) return { text: this.#refusal(command.trim()), understood: false };
     if (this.#game.dialect === 'z8' && isMeal(action)) {
-      const missing = mealProblem(this.#scene);
-      if (missing !== undefined) return { text: missing, understood: true };
+      const problem = mealProblem(this.#scene);
+      if (problem !== undefined) return { text: problem, understood: true };
     }
-    const before = this.score;
+    const previousScore = this.score;
     this.#do(action);
-    return { text: this.#text(action, this.score - before), understood: true };
+    return { text: this.#text(action, this.score - previousScore), understood: true };
   }
 
   /** Executes an action reported by the compiled game, such as `opening the trunk`. @returns false if it is unknown */
   follow(event: string): boolean {
-    const named = this.#finder.current().filter((action) => action.event === event);
-    const [action] = named.toSorted((a, b) => b.before.length - a.before.length);
+    const matches = this.#finder.currentActions().filter((action) => action.event === event);
+    const [action] = matches.toSorted((a, b) => b.before.length - a.before.length);
     if (action !== undefined) this.#do(action);
     return action !== undefined;
   }
@@ -175,16 +175,16 @@ export class TextWorldPlay implements TextGame {
 
   #refusal(command: string): string {
     const [, verb, name] = /^(open|close) (.*)$/.exec(command) ?? [];
-    const opposite = verb === 'open' ? 'close' : 'open';
-    const isSo = verb !== undefined && this.#actions.has(`${opposite} ${name}`);
-    return isSo && this.#game.dialect === 'z8'
+    const oppositeVerb = verb === 'open' ? 'close' : 'open';
+    const isAlreadyDone = verb !== undefined && this.#actions.has(`${oppositeVerb} ${name}`);
+    return isAlreadyDone && this.#game.dialect === 'z8'
       ? `That's already ${verb === 'open' ? 'open' : 'closed'}.`
       : 'Invalid command.';
   }
 
   get #scene(): Scene {
     const { vocabulary, infos } = this.#game;
-    return { vocabulary, infos, facts: this.#facts, lastMoves: this.#moved };
+    return { vocabulary, infos, facts: this.#facts, lastMoves: this.#lastMoves };
   }
 
   get #room(): number {
@@ -198,7 +198,7 @@ export class TextWorldPlay implements TextGame {
     for (const fact of after) {
       if (before.includes(fact) || !this.#facts.add(fact)) continue;
       changedPredicates.add(fact.predicate);
-      if (placePredicates.has(fact.predicate)) this.#moved.set(fact.objects[0]!, this.#moves);
+      if (placePredicates.has(fact.predicate)) this.#lastMoves.set(fact.objects[0]!, this.#moves);
     }
     for (const fact of before)
       if (!after.includes(fact) && this.#facts.delete(fact)) changedPredicates.add(fact.predicate);
@@ -220,12 +220,12 @@ export class TextWorldPlay implements TextGame {
   }
 
   #text(action: WorldAction, points: number): string {
-    const ended = this.won || this.lost;
+    const hasEnded = this.won || this.lost;
     return [
-      feedback(this.#scene, action, this.#room),
+      responseText(this.#scene, action, this.#room),
       ...(points === 0 ? [] : [scoreText(points)]),
-      ...(ended
-        ? [endText(!this.lost, this.score, this.#game.maxScore, this.#commands + (this.lost ? 0 : 1))]
+      ...(hasEnded
+        ? [endText(!this.lost, this.score, this.#game.maxScore, this.#commandCount + (this.lost ? 0 : 1))]
         : []),
     ].join('\n\n');
   }

@@ -15,7 +15,7 @@ const tokenPattern =
   /(?<space>\s+|#[^\n]*)|"""(?<long>[\s\S]*?)"""|"(?<text>[^"\n]*)"|(?<name>\w[\w/]*'*)|(?<mark>::|->|[{}(),;:&$!=])/y;
 
 /** @throws UserError for a character that isn't part of the language */
-function tokensOfLogic(source: string): LogicToken[] {
+function tokenizeLogic(source: string): LogicToken[] {
   const tokens: LogicToken[] = [];
   let line = 1;
   tokenPattern.lastIndex = 0;
@@ -77,7 +77,7 @@ export interface Logic {
 }
 
 /** A rule as written; `$` marks facts that are kept. */
-interface WrittenRule {
+interface ParsedRule {
   readonly name: string;
   readonly before: readonly { readonly isKept: boolean; readonly pattern: Pattern }[];
   readonly after: readonly Pattern[];
@@ -93,31 +93,31 @@ const maxAliasDepth = 16;
 
 /** @throws UserError for a syntax error, or for a predicate that is defined in terms of itself */
 export function parseLogic(text: string): Logic {
-  const reader = new LogicReader(tokensOfLogic(text));
-  reader.read();
-  const rules = reader.rules.map((rule) => expandRule(rule, reader.aliases, reader.commands.get(rule.name)));
+  const parser = new LogicParser(tokenizeLogic(text));
+  parser.parse();
+  const rules = parser.rules.map((rule) => expandRule(rule, parser.aliases, parser.commands.get(rule.name)));
   return {
-    parents: reader.parents,
+    parents: parser.parents,
     rules: rules.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
-    reverseRules: reader.reverseRules,
+    reverseRules: parser.reverseRules,
   };
 }
 
-class LogicReader {
+class LogicParser {
   readonly parents = new Map<string, readonly string[]>();
-  readonly rules: WrittenRule[] = [];
+  readonly rules: ParsedRule[] = [];
   readonly aliases = new Map<string, Alias>();
   readonly commands = new Map<string, RuleTexts>();
   readonly reverseRules = new Map<string, string>();
   readonly #tokens: readonly LogicToken[];
-  #at = 0;
+  #position = 0;
 
   constructor(tokens: readonly LogicToken[]) {
     this.#tokens = tokens;
   }
 
-  read(): void {
-    while (this.#at < this.#tokens.length) {
+  parse(): void {
+    while (this.#position < this.#tokens.length) {
       this.#expect('type');
       const type = this.#name();
       const parents = this.#accept(':') ? this.#list(() => this.#name()) : [];
@@ -129,13 +129,13 @@ class LogicReader {
   #part(part: string): void {
     if (part === 'predicates') this.#entries(() => this.#predicate());
     else if (part === 'rules') this.#entries(() => this.rules.push(this.#rule()));
-    else if (part === 'reverse_rules') this.#entries(() => this.#reverse());
+    else if (part === 'reverse_rules') this.#entries(() => this.#reverseRule());
     else if (part === 'constraints') this.#entries(() => this.#rule());
-    else if (part === 'inform7') this.#parts((inner) => this.#inform(inner));
+    else if (part === 'inform7') this.#parts((inner) => this.#inform7Part(inner));
     else this.#rejectName('predicates, rules, reverse_rules, constraints or inform7');
   }
 
-  #inform(part: string): void {
+  #inform7Part(part: string): void {
     if (part === 'commands') this.#entries(() => this.#command());
     else if (part === 'type' || part === 'predicates') this.#skipBlock();
     else if (part === 'code') {
@@ -155,7 +155,7 @@ class LogicReader {
     });
   }
 
-  #rule(): WrittenRule {
+  #rule(): ParsedRule {
     const name = this.#name();
     this.#expect('::');
     const before = this.#list(() => ({ isKept: this.#accept('$'), pattern: this.#pattern() }), '&');
@@ -163,11 +163,11 @@ class LogicReader {
     return { name, before, after: this.#patterns() };
   }
 
-  #reverse(): void {
-    const one = this.#name();
+  #reverseRule(): void {
+    const rule = this.#name();
     this.#expect('::');
-    const other = this.#name();
-    this.reverseRules.set(one, other).set(other, one);
+    const inverse = this.#name();
+    this.reverseRules.set(rule, inverse).set(inverse, rule);
   }
 
   #command(): void {
@@ -219,21 +219,21 @@ class LogicReader {
 
   #skipBlock(): void {
     this.#expect('{');
-    for (let depth = 1; depth > 0; this.#at++) {
-      const token = this.#tokens[this.#at] ?? this.#reject('`}`');
+    for (let depth = 1; depth > 0; this.#position++) {
+      const token = this.#tokens[this.#position] ?? this.#reject('`}`');
       if (token.kind === 'mark' && token.text === '{') depth++;
       if (token.kind === 'mark' && token.text === '}') depth--;
     }
   }
 
   #peek(mark: string): boolean {
-    const token = this.#tokens[this.#at];
+    const token = this.#tokens[this.#position];
     return token !== undefined && token.kind !== 'text' && token.text === mark;
   }
 
   #accept(mark: string): boolean {
     if (!this.#peek(mark)) return false;
-    this.#at++;
+    this.#position++;
     return true;
   }
 
@@ -249,25 +249,25 @@ class LogicReader {
     return this.#take('text', 'quoted text');
   }
 
-  #take(kind: LogicToken['kind'], wanted: string): string {
-    const token = this.#tokens[this.#at];
-    if (token?.kind !== kind) return this.#reject(wanted);
-    this.#at++;
+  #take(kind: LogicToken['kind'], expected: string): string {
+    const token = this.#tokens[this.#position];
+    if (token?.kind !== kind) return this.#reject(expected);
+    this.#position++;
     return token.text;
   }
 
-  #rejectName(wanted: string): never {
-    this.#at--;
-    return this.#reject(wanted);
+  #rejectName(expected: string): never {
+    this.#position--;
+    return this.#reject(expected);
   }
 
-  #reject(wanted: string): never {
-    const token = this.#tokens[this.#at];
+  #reject(expected: string): never {
+    const token = this.#tokens[this.#position];
     throw new UserError({
       field: 'KB.logic',
       ...(token && { line: token.line }),
       value: token?.text ?? 'the end',
-      message: `expected ${wanted} in the game's rules`,
+      message: `expected ${expected} in the game's rules`,
     });
   }
 }
@@ -275,20 +275,20 @@ class LogicReader {
 const signature = (predicate: string, { length }: { readonly length: number }) => `${predicate}/${length}`;
 
 function expandRule(
-  { name, before, after }: WrittenRule,
+  { name, before, after }: ParsedRule,
   aliases: ReadonlyMap<string, Alias>,
   texts: RuleTexts | undefined,
 ): LogicRule {
   const expand = (pattern: Pattern) => withoutAliases(pattern, aliases, 0);
-  const withTypes = typesAsDeclared([...before.map(({ pattern }) => pattern), ...after]);
+  const withTypes = typeAssigner([...before.map(({ pattern }) => pattern), ...after]);
   const preconditions = before.flatMap(({ pattern }) => expand(withTypes(pattern)));
-  const kept = before.filter((one) => one.isKept).flatMap(({ pattern }) => expand(withTypes(pattern)));
-  const gained = after.flatMap((pattern) => expand(withTypes(pattern)));
-  return { name, preconditions, postconditions: [...kept, ...gained], texts };
+  const keptFacts = before.filter((item) => item.isKept).flatMap(({ pattern }) => expand(withTypes(pattern)));
+  const gainedFacts = after.flatMap((pattern) => expand(withTypes(pattern)));
+  return { name, preconditions, postconditions: [...keptFacts, ...gainedFacts], texts };
 }
 
 /** Gives each placeholder the type that is declared for it anywhere in the rule. */
-function typesAsDeclared(patterns: readonly Pattern[]): (pattern: Pattern) => Pattern {
+function typeAssigner(patterns: readonly Pattern[]): (pattern: Pattern) => Pattern {
   const types = new Map<string, string>();
   for (const { name, type } of patterns.flatMap(({ placeholders }) => placeholders))
     if (!types.has(name) || type !== name.replace(/(?<!')'+$/, '')) types.set(name, type);
@@ -307,10 +307,10 @@ function withoutAliases(pattern: Pattern, aliases: ReadonlyMap<string, Alias>, d
       value: pattern.predicate,
       message: 'this predicate is defined in terms of itself',
     });
-  const given = new Map(alias.parameters.map(({ name }, i) => [name, pattern.placeholders[i]!]));
+  const bindings = new Map(alias.parameters.map(({ name }, i) => [name, pattern.placeholders[i]!]));
   return alias.patterns.flatMap(({ predicate, placeholders }) =>
     withoutAliases(
-      { predicate, placeholders: placeholders.map((one) => given.get(one.name) ?? one) },
+      { predicate, placeholders: placeholders.map((one) => bindings.get(one.name) ?? one) },
       aliases,
       depth + 1,
     ),

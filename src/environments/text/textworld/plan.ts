@@ -9,18 +9,18 @@ import type { FileAction, FileProposition } from './game-file.js';
 
 type PlannedAction = Pick<WorldAction, 'rule' | 'before' | 'after'>;
 
-/** @param reverse maps rules to the rules that undo them */
+/** @param reverseRules maps rules to the rules that undo them */
 export function makePlan(
-  stored: readonly FileAction[],
+  storedActions: readonly FileAction[],
   factOf: (proposition: FileProposition) => WorldFact,
-  reverse: ReadonlyMap<string, string>,
+  reverseRules: ReadonlyMap<string, string>,
 ): Plan {
-  const actions = stored.map(({ name, preconditions, postconditions }) => ({
+  const actions = storedActions.map(({ name, preconditions, postconditions }) => ({
     rule: name,
     before: preconditions.map(factOf),
     after: postconditions.map(factOf),
   }));
-  return new Plan(treeOf(actions, reverse));
+  return new Plan(treeOf(actions, reverseRules));
 }
 
 /** The state of a plan during one game. */
@@ -50,13 +50,13 @@ export class Plan {
   #shorten(facts: FactSet, action: PlannedAction | undefined): boolean {
     // Neither the facts nor the plan has changed since the last check.
     if (action && !gainsOf(action).length && !lossesOf(action).length && this.#tree.isOrdered) return false;
-    let shorter = shorterPlan(this.#tree.inOrder(), facts);
-    const found = shorter !== undefined;
-    while (shorter !== undefined) {
-      this.#tree = treeOf(shorter, this.#tree.reverseRules);
-      shorter = shorterPlan(shorter, facts);
+    let plan = shorterPlan(this.#tree.inOrder(), facts);
+    const hasShortened = plan !== undefined;
+    while (plan !== undefined) {
+      this.#tree = treeOf(plan, this.#tree.reverseRules);
+      plan = shorterPlan(plan, facts);
     }
-    return found;
+    return hasShortened;
   }
 }
 
@@ -65,8 +65,8 @@ function shorterPlan(plan: readonly PlannedAction[], facts: FactSet): readonly P
   for (const [from, action] of plan.entries()) {
     for (let to = plan.length - 1; to > from; to--) {
       if (!isPossible(plan[to]!, facts, changes)) continue;
-      const trial = new Map(changes);
-      if (plan.slice(to).every((later) => tryAction(later, facts, trial)))
+      const trialChanges = new Map(changes);
+      if (plan.slice(to).every((later) => tryAction(later, facts, trialChanges)))
         return [...plan.slice(0, from), ...plan.slice(to)];
     }
     if (!tryAction(action, facts, changes)) return undefined;
@@ -88,8 +88,8 @@ function tryAction(action: PlannedAction, facts: FactSet, changes: Changes): boo
   return true;
 }
 
-function treeOf(plan: readonly PlannedAction[], reverse: ReadonlyMap<string, string>): PlanTree {
-  const tree = new PlanTree(reverse);
+function treeOf(plan: readonly PlannedAction[], reverseRules: ReadonlyMap<string, string>): PlanTree {
+  const tree = new PlanTree(reverseRules);
   for (const action of plan.toReversed()) tree.push(action);
   return tree;
 }
@@ -112,8 +112,8 @@ class PlanTree {
   /** The actions, leaves first; undefined after a change. */
   #order: readonly PlannedAction[] | undefined;
 
-  constructor(reverse: ReadonlyMap<string, string>) {
-    this.reverseRules = reverse;
+  constructor(reverseRules: ReadonlyMap<string, string>) {
+    this.reverseRules = reverseRules;
   }
 
   get isEmpty(): boolean {
@@ -142,30 +142,30 @@ class PlanTree {
 
   /** Removes an executed action, and adds its inverse where another action needs it, as in TextWorld. */
   remove(action: PlannedAction): { readonly changed: boolean; readonly undo: PlannedAction | undefined } {
-    const removed = this.#removeLeaf(action);
+    const wasRemoved = this.#removeLeaf(action);
     const rule = this.reverseRules.get(action.rule);
     const inverse = { rule: rule ?? action.rule, before: action.after, after: action.before };
     const undo = rule === undefined ? undefined : inverse;
-    if (this.isEmpty) return { changed: removed, undo };
-    const pushed = this.push(inverse);
-    return { changed: undo === undefined ? removed || pushed : pushed, undo };
+    if (this.isEmpty) return { changed: wasRemoved, undo };
+    const wasPushed = this.push(inverse);
+    return { changed: undo === undefined ? wasRemoved || wasPushed : wasPushed, undo };
   }
 
   inOrder(): readonly PlannedAction[] {
-    this.#order ??= this.#ordered();
+    this.#order ??= this.#computeOrder();
     return this.#order;
   }
 
-  #ordered(): readonly PlannedAction[] {
+  #computeOrder(): readonly PlannedAction[] {
     const tree = this.copy();
     const order: PlannedAction[] = [];
-    let last: { changed: boolean; undo: PlannedAction | undefined } = { changed: false, undo: undefined };
+    let previous: { changed: boolean; undo: PlannedAction | undefined } = { changed: false, undo: undefined };
     while (!tree.isEmpty) {
       const leaves = insertionSorted(tree.#leaves());
-      const avoidedId = last.changed && last.undo !== undefined ? idOf(last.undo) : undefined;
+      const avoidedId = previous.changed && previous.undo !== undefined ? idOf(previous.undo) : undefined;
       const leaf = leaves.find(({ id }) => id !== avoidedId) ?? leaves.at(-1)!;
       order.push(leaf.action);
-      last = tree.remove(leaf.action);
+      previous = tree.remove(leaf.action);
       for (const { element, children } of [...tree.#roots]) {
         if (children.length > 0) continue;
         order.push(element.action);
@@ -198,37 +198,37 @@ class PlanTree {
   }
 }
 
-function pushBelow(node: PlanNode, added: PlanNode): boolean {
+function pushBelow(node: PlanNode, newNode: PlanNode): boolean {
   let isAdded = false;
-  for (const child of node.children) if (pushBelow(child, added)) isAdded = true;
+  for (const child of node.children) if (pushBelow(child, newNode)) isAdded = true;
   const { before } = node.element.action;
-  const needed = gainsOf(added.element.action).some((fact) => before.includes(fact));
-  if (!needed || addsNothing(added.element.action, node.children)) return isAdded;
-  node.children.push(copyOf(added));
-  added.element.parent = node.element;
+  const isNeeded = gainsOf(newNode.element.action).some((fact) => before.includes(fact));
+  if (!isNeeded || addsNothing(newNode.element.action, node.children)) return isAdded;
+  node.children.push(copyOf(newNode));
+  newNode.element.parent = node.element;
   return true;
 }
 
 /** True if the children already provide everything that the action would add. */
 function addsNothing(action: PlannedAction, children: readonly PlanNode[]): boolean {
-  const brought = new Set(children.flatMap(({ element }) => gainsOf(element.action)));
-  return gainsOf(action).every((fact) => brought.has(fact));
+  const providedFacts = new Set(children.flatMap(({ element }) => gainsOf(element.action)));
+  return gainsOf(action).every((fact) => providedFacts.has(fact));
 }
 
 const copyOf = ({ element, children }: PlanNode): PlanNode => ({ element, children: children.map(copyOf) });
 const gainsOf = ({ before, after }: PlannedAction) => after.filter((fact) => !before.includes(fact));
 const lossesOf = ({ before, after }: PlannedAction) => before.filter((fact) => !after.includes(fact));
 
-const ids = new WeakMap<PlannedAction, string>();
+const idCache = new WeakMap<PlannedAction, string>();
 
 /** Returns an action's id; actions with the same rule and facts have the same id. */
 function idOf(action: PlannedAction): string {
-  const known = ids.get(action);
+  const known = idCache.get(action);
   if (known !== undefined) return known;
   const factsText = (facts: readonly WorldFact[]) =>
     [...new Set(facts.map(({ key }) => key))].toSorted().join('\u0002');
   const id = [action.rule, factsText(action.before), factsText(action.after)].join('\u0003');
-  ids.set(action, id);
+  idCache.set(action, id);
   return id;
 }
 
@@ -254,11 +254,11 @@ function comesBefore(a: PlanElement, b: PlanElement): boolean {
 /** Sorts up to 63 items like Python's `sort`, whose algorithm matters because `comesBefore` isn't an order relation. */
 function insertionSorted(elements: readonly PlanElement[]): PlanElement[] {
   if (elements.length < 2) return [...elements];
-  const descends = comesBefore(elements[1]!, elements[0]!);
+  const isDescending = comesBefore(elements[1]!, elements[0]!);
   let end = 2;
-  while (end < elements.length && comesBefore(elements[end]!, elements[end - 1]!) === descends) end++;
+  while (end < elements.length && comesBefore(elements[end]!, elements[end - 1]!) === isDescending) end++;
   const sorted = elements.slice(0, end);
-  if (descends) sorted.reverse();
+  if (isDescending) sorted.reverse();
   for (const pivot of elements.slice(end)) {
     let left = 0;
     let right = sorted.length;

@@ -66,8 +66,8 @@ export class QuestLog {
       const holds = ({ condition }: QuestEvent) => condition.every((fact) => facts.has(fact));
       const failed = quest.failEvents.some(holds);
       const won = quest.winEvents.some(holds) && !(failed && this.#dialect === 'z8');
-      const outOfReach = this.#plans[i]!.map((plan) => plan?.follow(facts, action)).includes(false);
-      progress.failed = failed || outOfReach;
+      const isOutOfReach = this.#plans[i]!.map((plan) => plan?.follow(facts, action)).includes(false);
+      progress.failed = failed || isOutOfReach;
       if (!won) continue;
       progress.completionCount++;
       progress.won = !quest.repeatable;

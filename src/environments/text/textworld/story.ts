@@ -10,22 +10,22 @@ import { readGame } from './game-file.js';
 
 /** Our interface to ifvms: a Z-machine, and a library for windows and input that holds the state of one story. */
 interface Interpreter {
-  machine(): { prepare(story: Uint8Array, options: object): void };
-  library(): { init(options: object): void };
+  createMachine(): { prepare(story: Uint8Array, options: object): void };
+  createLibrary(): { init(options: object): void };
 }
 
 /** @throws UserError if ifvms isn't installed */
 function loadInterpreter(): Interpreter {
   const require = createRequire(import.meta.url);
   try {
-    const { ZVM } = require('ifvms') as { ZVM: new () => ReturnType<Interpreter['machine']> };
+    const { ZVM } = require('ifvms') as { ZVM: new () => ReturnType<Interpreter['createMachine']> };
     const requireNearby = createRequire(require.resolve('ifvms'));
-    const library = requireNearby.resolve('glkote-term/src/glkapi.js');
+    const libraryPath = requireNearby.resolve('glkote-term/src/glkapi.js');
     return {
-      machine: () => new ZVM(),
-      library() {
-        delete requireNearby.cache[library];
-        return requireNearby(library) as ReturnType<Interpreter['library']>;
+      createMachine: () => new ZVM(),
+      createLibrary() {
+        delete requireNearby.cache[libraryPath];
+        return requireNearby(libraryPath) as ReturnType<Interpreter['createLibrary']>;
       },
     };
   } catch {
@@ -88,18 +88,18 @@ class Story {
   /** @throws EnvironmentError if the story stops with an error */
   constructor(name: string, story: Uint8Array, interpreter: Interpreter) {
     this.#name = name;
-    const library = interpreter.library();
-    const machine = interpreter.machine();
+    const library = interpreter.createLibrary();
+    const machine = interpreter.createMachine();
     const options = { vm: machine, Glk: library, GlkOte: this.#screen(), Dialog: noFiles };
-    this.#guarded(() => {
+    this.#runGuarded(() => {
       machine.prepare(story, options);
       library.init(options);
-      this.#toLine();
+      this.#skipKeyPrompts();
     });
   }
 
   /** Returns the text printed since the last command, without its echo and the prompt. */
-  take(command = ''): string {
+  takeText(command = ''): string {
     const text = this.#printed.trimStart();
     this.#printed = '';
     return (text.startsWith(command) ? text.slice(command.length) : text).trimEnd().replace(/>$/, '').trim();
@@ -116,16 +116,16 @@ class Story {
 
   /** @returns the printed text. @throws EnvironmentError if the story stops with an error */
   send(command: string): string {
-    this.#guarded(() => {
+    this.#runGuarded(() => {
       const { id } = this.#input![0]!;
       this.#library.accept({ type: 'line', gen: this.#generation, window: id, value: command });
-      this.#toLine();
+      this.#skipKeyPrompts();
     });
-    return this.take(command);
+    return this.takeText(command);
   }
 
   /** Presses the space bar if the story waits for a key, because players can only send lines. */
-  #toLine(): void {
+  #skipKeyPrompts(): void {
     while (this.#input?.[0]?.type === 'char')
       this.#library.accept({ type: 'char', gen: this.#generation, window: this.#input[0].id, value: ' ' });
   }
@@ -157,7 +157,7 @@ class Story {
     if (type === 'exit') this.#input = [];
   }
 
-  #guarded(run: () => void): void {
+  #runGuarded(run: () => void): void {
     try {
       run();
     } catch (error) {
@@ -201,61 +201,61 @@ export function loadStory(file: string): () => TextGame {
   if (![3, 4, 5, 8].includes(bytes[0] ?? 0))
     throw new UserError({ file, message: "this isn't a Z-machine story of version 3, 4, 5 or 8" });
   const interpreter = loadInterpreter();
-  const json = file.replace(/\.z\d$/i, '.json');
-  const game = existsSync(json) ? loadGame(readGame(json), 'z8') : undefined;
+  const jsonFile = file.replace(/\.z\d$/i, '.json');
+  const game = existsSync(jsonFile) ? loadGame(readGame(jsonFile), 'z8') : undefined;
   // Copy the bytes, because the machine writes into its array.
-  const start = () => new Story(file, Uint8Array.from(bytes), interpreter);
-  return () => new StoryPlay(start, game && new TextWorldPlay(game));
+  const startStory = () => new Story(file, Uint8Array.from(bytes), interpreter);
+  return () => new StoryPlay(startStory, game && new TextWorldPlay(game));
 }
 
 /** Commands that would interfere with the steps of an episode. */
-const outsideCommand = /^\s*(undo|save|restore|restart|quit|q|script|transcript)\b/i;
+const metaCommandPattern = /^\s*(undo|save|restore|restart|quit|q|script|transcript)\b/i;
 
 class StoryPlay implements TextGame {
-  readonly #begin: () => Story;
+  readonly #startStory: () => Story;
   /** The same game, simulated by its rules from the actions that the story reports. */
-  readonly #tracked: TextWorldPlay | undefined;
+  readonly #simulation: TextWorldPlay | undefined;
   #story!: Story;
-  #end: string | undefined;
+  #endText: string | undefined;
 
-  constructor(begin: () => Story, tracked: TextWorldPlay | undefined) {
-    this.#begin = begin;
-    this.#tracked = tracked;
+  constructor(startStory: () => Story, simulation: TextWorldPlay | undefined) {
+    this.#startStory = startStory;
+    this.#simulation = simulation;
   }
 
   get admissible(): readonly string[] | null {
-    return this.#tracked?.admissible ?? null;
+    return this.#simulation?.admissible ?? null;
   }
   /** Without a `.json`, the score comes from the status line, such as `Kitchen 2/7`. */
   get score(): number {
-    const [, shown = '0'] = /(-?(?<!\d)\d+)\/\d+\s*$/.exec(this.#story.status) ?? [];
-    return this.#tracked?.score ?? Number(shown);
+    const [, shownScore = '0'] = /(-?(?<!\d)\d+)\/\d+\s*$/.exec(this.#story.status) ?? [];
+    return this.#simulation?.score ?? Number(shownScore);
   }
   get maxScore(): number | null {
-    return this.#tracked?.maxScore ?? null;
+    return this.#simulation?.maxScore ?? null;
   }
   get won(): boolean {
-    return this.#tracked?.won ?? (this.#end !== undefined && winPattern.test(this.#end));
+    return this.#simulation?.won ?? (this.#endText !== undefined && winPattern.test(this.#endText));
   }
   get lost(): boolean {
-    return this.#tracked?.lost ?? (this.#end !== undefined && !winPattern.test(this.#end));
+    return this.#simulation?.lost ?? (this.#endText !== undefined && !winPattern.test(this.#endText));
   }
   get moves(): number | null {
-    return this.#tracked?.moves ?? null;
+    return this.#simulation?.moves ?? null;
   }
   get objective(): string | undefined {
-    return this.#tracked?.objective;
+    return this.#simulation?.objective;
   }
   get gold(): readonly string[] | undefined {
-    return this.#tracked?.gold;
+    return this.#simulation?.gold;
   }
 
   start(): string {
-    this.#story = this.#begin();
-    this.#end = undefined;
-    const text = this.#story.take();
-    if (this.#tracked !== undefined) {
-      this.#tracked.start();
+    this.#story = this.#startStory();
+    this.#endText = undefined;
+    const text = this.#story.takeText();
+    if (this.#simulation !== undefined) {
+      this.#simulation.start();
       this.#story.send('tw-trace-actions');
     }
     // Skip TextWorld's banner.
@@ -266,12 +266,12 @@ class StoryPlay implements TextGame {
   step(command: string): TextTurn {
     // A line break would start a second command.
     const line = command.replaceAll(/\s+/g, ' ').trim();
-    if (outsideCommand.test(line)) return { text: 'That is not part of the game.', understood: false };
-    const { text, events } = withoutEvents(this.#story.send(line));
-    const followed = events.filter((event) => this.#tracked?.follow(event));
-    [, this.#end] = /\*\*\* ([^*\n]+) \*\*\*/.exec(text) ?? [];
-    if (this.#story.ended) this.#end ??= 'ended';
-    return { text, understood: this.#tracked === undefined || followed.length > 0 };
+    if (metaCommandPattern.test(line)) return { text: 'That is not part of the game.', understood: false };
+    const { text, events } = separateEvents(this.#story.send(line));
+    const followedEvents = events.filter((event) => this.#simulation?.follow(event));
+    [, this.#endText] = /\*\*\* ([^*\n]+) \*\*\*/.exec(text) ?? [];
+    if (this.#story.ended) this.#endText ??= 'ended';
+    return { text, understood: this.#simulation === undefined || followedEvents.length > 0 };
   }
 }
 
@@ -279,7 +279,7 @@ const winPattern = /the end|won|victory/i;
 const bannerEnd = '$$$$$$$ ';
 
 /** Cuts out the lines of `tw-trace-actions`: `[opening the trunk]` and `[opening the trunk - succeeded]`. */
-function withoutEvents(printed: string): { readonly text: string; readonly events: readonly string[] } {
+function separateEvents(printed: string): { readonly text: string; readonly events: readonly string[] } {
   const events: string[] = [];
   let text = printed;
   const endPattern =

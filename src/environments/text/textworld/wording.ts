@@ -30,13 +30,13 @@ function preparation(scene: Scene, object: number): { readonly cut: string; read
 const nameOf = ({ infos }: Scene, object: number): string => infos[object]?.name ?? '';
 
 /** Lists the objects with `fact(object, place)`: the most recently moved first, then by type and order in the file. */
-function contents(scene: Scene, fact: string, place: number): readonly number[] {
+function contents(scene: Scene, relation: string, place: number): readonly number[] {
   const { vocabulary, facts, lastMoves } = scene;
-  const found = [...facts.withObject(`${fact}/2`, 1, place)].map(({ objects }) => objects[0]!);
+  const found = [...facts.withObject(`${relation}/2`, 1, place)].map(({ objects }) => objects[0]!);
   const type = (object: number) => vocabulary.objects[object]!.type;
   return found.toSorted((a, b) => {
-    const order = (lastMoves.get(b) ?? -1) - (lastMoves.get(a) ?? -1);
-    if (order !== 0) return order;
+    const difference = (lastMoves.get(b) ?? -1) - (lastMoves.get(a) ?? -1);
+    if (difference !== 0) return difference;
     if (type(a) !== type(b)) return type(a) < type(b) ? -1 : 1;
     return a - b;
   });
@@ -44,13 +44,13 @@ function contents(scene: Scene, fact: string, place: number): readonly number[] 
 
 /** Example: `a raw egg, an apple and a knife`. */
 function list(scene: Scene, objects: readonly number[]): string {
-  const words = objects.map((object) => {
+  const phrases = objects.map((object) => {
     const name = describedName(scene, object);
     const article = scene.infos[object]?.indefinite ?? (/^[aeiou]/i.test(name) ? 'an' : 'a');
     return `${article} ${name}`;
   });
-  if (words.length === 0) return 'nothing';
-  return words.length === 1 ? words[0]! : `${words.slice(0, -1).join(', ')} and ${words.at(-1)!}`;
+  if (phrases.length === 0) return 'nothing';
+  return phrases.length === 1 ? phrases[0]! : `${phrases.slice(0, -1).join(', ')} and ${phrases.at(-1)!}`;
 }
 
 function describedName(scene: Scene, object: number): string {
@@ -67,10 +67,10 @@ function describedName(scene: Scene, object: number): string {
 
 export function roomText(scene: Scene, room: number): string {
   const title = titleCase(nameOf(scene, room));
-  const floor = contents(scene, 'at', room).filter((object) => isPortable(scene, object));
+  const objectsOnFloor = contents(scene, 'at', room).filter((object) => isPortable(scene, object));
   const paragraphs = [
     `-= ${title} =-\n${descriptionOf(scene, room)}`.trimEnd(),
-    ...(floor.length === 0 ? [] : [`There is ${list(scene, floor)} on the floor.`]),
+    ...(objectsOnFloor.length === 0 ? [] : [`There is ${list(scene, objectsOnFloor)} on the floor.`]),
   ];
   return paragraphs.join('\n\n');
 }
@@ -89,12 +89,12 @@ const titleCase = (name: string) =>
 /** Returns an object's description with its substitutions expanded. */
 function descriptionOf(scene: Scene, object: number): string {
   const text = scene.infos[object]?.desc ?? '';
-  const shown: string[] = [];
+  const shownPieces: string[] = [];
   let isShown = true;
   let isChosen = false;
   for (const [i, piece] of text.split(/\[([^[\]]*)\]/).entries()) {
     if (i % 2 === 0) {
-      if (isShown) shown.push(piece);
+      if (isShown) shownPieces.push(piece);
       continue;
     }
     const [, condition] = /^(?:else )?if (.*)$/s.exec(piece) ?? [];
@@ -102,10 +102,10 @@ function descriptionOf(scene: Scene, object: number): string {
     if (condition !== undefined) isShown = !isChosen && isTrue(scene, object, condition);
     else if (piece === 'otherwise') isShown = !isChosen;
     else if (piece === 'end if') isShown = true;
-    else if (isShown) shown.push(substitution(scene, object, piece));
+    else if (isShown) shownPieces.push(substitution(scene, object, piece));
     isChosen ||= isShown;
   }
-  return doubleQuoted(shown.join('')).replaceAll(/\n[ \t]+/g, '\n');
+  return doubleQuoted(shownPieces.join('')).replaceAll(/\n[ \t]+/g, '\n');
 }
 
 function substitution(scene: Scene, object: number, piece: string): string {
@@ -118,8 +118,8 @@ function substitution(scene: Scene, object: number, piece: string): string {
 
 function isTrue(scene: Scene, self: number, condition: string): boolean {
   return condition.split(' and ').every((part) => {
-    const [, word, there] = /^there is (something|nothing) (?:in|on) the (.*)$/.exec(part) ?? [];
-    if (word !== undefined) return isEmpty(scene, there!) === (word === 'nothing');
+    const [, word, placeId] = /^there is (something|nothing) (?:in|on) the (.*)$/.exec(part) ?? [];
+    if (word !== undefined) return isEmpty(scene, placeId!) === (word === 'nothing');
     const [, container] = /^the (.*) contains nothing$/.exec(part) ?? [];
     if (container !== undefined) return isEmpty(scene, container);
     const [, id, state] = /^(?:(\S+) is )?(open|closed|locked)$/.exec(part) ?? [];
@@ -151,9 +151,9 @@ export function mealProblem(scene: Scene): string | undefined {
   for (const ingredient of ingredients.toSorted((a, b) => a - b)) {
     const food = [...facts.withObject('base/2', 1, ingredient)][0]?.objects[0];
     if (food === undefined || !holds(scene, 'in', food, player)) return 'You still miss something.';
-    const [wanted, is] = [preparation(scene, ingredient), preparation(scene, food)];
-    if (wanted.cooking !== is.cooking) return 'Something still needs to be cooked.';
-    if (wanted.cut !== is.cut) return 'Something still needs to be cut.';
+    const [wanted, actual] = [preparation(scene, ingredient), preparation(scene, food)];
+    if (wanted.cooking !== actual.cooking) return 'Something still needs to be cooked.';
+    if (wanted.cut !== actual.cut) return 'Something still needs to be cut.';
   }
   return undefined;
 }
@@ -165,7 +165,7 @@ export function inventoryText(scene: Scene): string {
 }
 
 /** Returns the response to an action. @param scene the scene after the action */
-export function feedback(scene: Scene, action: WorldAction, room: number): string {
+export function responseText(scene: Scene, action: WorldAction, room: number): string {
   const verb = action.command.split(' ')[0]!;
   switch (verb) {
     case 'look':
@@ -219,12 +219,12 @@ function changeText(scene: Scene, action: WorldAction, verb: string): string {
 function commandObject(scene: Scene, { command, before, after }: WorldAction): number {
   const objectText = command.slice(command.indexOf(' ') + 1);
   const objects = [...new Set([...before, ...after].flatMap((fact) => fact.objects))];
-  const named = objects.filter((object) => {
+  const namedObjects = objects.filter((object) => {
     const name = nameOf(scene, object);
     return name !== '' && objectText.startsWith(name);
   });
   // The longest name wins: `red apple` before `red`.
-  return named.toSorted((a, b) => nameOf(scene, b).length - nameOf(scene, a).length)[0] ?? -1;
+  return namedObjects.toSorted((a, b) => nameOf(scene, b).length - nameOf(scene, a).length)[0] ?? -1;
 }
 
 /** Returns the container or surface that holds the object; undefined if there is none. The player doesn't count. */
@@ -244,26 +244,26 @@ function withArticle(scene: Scene, object: number): string {
 
 function examineText(scene: Scene, object: number): string {
   const text = descriptionOf(scene, object).trimEnd();
-  const inside = holds(scene, 'open', object) ? contents(scene, 'in', object) : [];
-  const on = contents(scene, 'on', object);
-  const [word, objects] = inside.length > 0 ? ['In', inside] : ['On', on];
+  const objectsInside = holds(scene, 'open', object) ? contents(scene, 'in', object) : [];
+  const objectsOn = contents(scene, 'on', object);
+  const [preposition, objects] = objectsInside.length > 0 ? ['In', objectsInside] : ['On', objectsOn];
   if (objects.length === 0) return text;
   const verb = objects.length > 1 ? 'are' : 'is';
-  return `${text} ${word} the ${nameOf(scene, object)} ${verb} ${list(scene, objects)}.`;
+  return `${text} ${preposition} the ${nameOf(scene, object)} ${verb} ${list(scene, objects)}.`;
 }
 
 const numberWords = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
 
 export function scoreText(points: number): string {
-  const size = Math.abs(points);
-  const amount = `${numberWords[size] ?? size} ${size === 1 ? 'point' : 'points'}`;
+  const magnitude = Math.abs(points);
+  const amount = `${numberWords[magnitude] ?? magnitude} ${magnitude === 1 ? 'point' : 'points'}`;
   return `Your score has just gone ${points < 0 ? 'down' : 'up'} by ${amount}.`;
 }
 
-export function endText(won: boolean, score: number, maximum: number, turns: number): string {
+export function endText(won: boolean, score: number, maximum: number, turnCount: number): string {
   return [
     won ? '*** The End ***' : '*** You lost! ***',
-    `You scored ${score} out of a possible ${maximum}, in ${turns} ${turns === 1 ? 'turn' : 'turns'}.`,
+    `You scored ${score} out of a possible ${maximum}, in ${turnCount} ${turnCount === 1 ? 'turn' : 'turns'}.`,
     'Would you like to RESTART, RESTORE a saved game, QUIT or UNDO the last command?',
   ].join('\n\n');
 }

@@ -42,21 +42,21 @@ async function revise(
   critic: Critic,
   experiment: Experiment,
   iteration: number,
-  measured: readonly EvaluatedPolicy[],
+  evaluations: readonly EvaluatedPolicy[],
   stop: StopRequests,
 ): Promise<StopReason | undefined> {
   const { buffer, config, log, setting } = experiment;
-  const best = bestEntry(measured.map(({ entry }) => entry));
+  const best = bestEntry(evaluations.map(({ entry }) => entry));
   if (best === undefined || evaluationsLeft(experiment) <= 0) return undefined;
   experiment.ledger.claim(buffer.entries.length + 1);
-  const before = bestEntry(buffer.entries.filter((entry) => entry.iteration < iteration));
-  const shown = [before, best].filter((entry) => entry !== undefined);
+  const earlierBest = bestEntry(buffer.entries.filter((entry) => entry.iteration < iteration));
+  const shown = [earlierBest, best].filter((entry) => entry !== undefined);
   const { formatCorrection, messages } = critic.prompter.prompt({
     iteration,
     iterations: config.iterations,
     revised: best,
-    episodes: measured.find(({ entry }) => entry === best)!.episodes,
-    best: before,
+    episodes: evaluations.find(({ entry }) => entry === best)!.episodes,
+    best: earlierBest,
   });
   const areEdits = config.policy?.kind === 'program' && config.policy.edits;
   // The number after those of the proposals.
@@ -67,7 +67,7 @@ async function revise(
     purpose: 'critic',
     prompt: { messages, shown: shownEvaluations(buffer, shown, bestEntry(shown)), formatCorrection },
     task: { ...searchTask(experiment), shared: true },
-    ...rejectionChecks(experiment, critic.config, best, measured),
+    ...rejectionChecks(experiment, critic.config, best, evaluations),
     ...replyReaders({
       family: setting.family,
       encoding: encodingFor(setting.family, 'numeric'),
@@ -88,8 +88,8 @@ async function revise(
       ...rest,
     });
   if (proposal?.parameters === undefined) {
-    const last = proposal?.calls.at(-1)?.outcome;
-    if (last?.kind === 'error') log.warn(`the critic didn't answer: ${last.message}`);
+    const lastOutcome = proposal?.calls.at(-1)?.outcome;
+    if (lastOutcome?.kind === 'error') log.warn(`the critic didn't answer: ${lastOutcome.message}`);
     report('rejected');
     return end;
   }
@@ -119,19 +119,19 @@ function rejectionChecks(
   experiment: Experiment,
   { distance: share }: CriticConfig,
   best: BufferEntry,
-  measured: readonly EvaluatedPolicy[],
+  evaluations: readonly EvaluatedPolicy[],
 ): Pick<ProposalRequest, 'check' | 'seen'> {
   const { buffer, setting } = experiment;
   const check = createRepeatCheck(experiment, best.iteration);
-  const siblings = measured.map(({ entry }) => entry.parameters);
+  const siblings = evaluations.map(({ entry }) => entry.parameters);
   const spec = setting.family.parameters;
-  const most = maxChange(share, spec);
+  const maxDistance = maxChange(share, spec);
   const isUnchanged = (parameters: ParameterVector) => vectorKey(parameters) === vectorKey(best.parameters);
   return {
     seen: (parameters) => (isUnchanged(parameters) ? undefined : buffer.find(parameters)),
     async check(parameters, _, by) {
       const distance = distanceOf(parameters, best.parameters, spec);
-      if (distance > most) return { kind: 'too-far', distance, most };
+      if (distance > maxDistance) return { kind: 'too-far', distance, most: maxDistance };
       return isUnchanged(parameters) ? undefined : check?.(parameters, siblings, by);
     },
   };

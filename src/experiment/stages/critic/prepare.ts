@@ -13,7 +13,7 @@ import { type CriticContext, criticContextSchema, criticCorrectionSchema } from 
 import { createCritic } from './critic.js';
 import { createCriticPrompter, maxChange } from './prompter.js';
 
-export const prepareCritic: PrepareStage = async ({ critic, model, policy, prompts }, env, own) => {
+export const prepareCritic: PrepareStage = async ({ critic, model, policy, prompts }, env, ownModels) => {
   if (critic === undefined) return undefined;
   const userHelpers = prompts.helpers === undefined ? undefined : await loadHelpers(prompts.helpers);
   const ownPolicy = policy.kind === 'module';
@@ -24,7 +24,7 @@ export const prepareCritic: PrepareStage = async ({ critic, model, policy, promp
   const { model: config } = critic;
   const open = async (): Promise<Proposer | undefined> => {
     if (config === undefined) return undefined;
-    if (own.stages?.critic !== undefined) return languageModelProposer(own.stages.critic);
+    if (ownModels.stages?.critic !== undefined) return languageModelProposer(ownModels.stages.critic);
     if (isBaseline(config)) return baselineProposer(config);
     // In a replay, the recording answers the critic's calls too.
     if (model.provider === 'replayed') return undefined;
@@ -50,7 +50,7 @@ export const prepareCritic: PrepareStage = async ({ critic, model, policy, promp
           prompts: loaded,
           encoding: encodingFor(family, 'numeric'),
           task: taskContext(run, answerFormOf(modelConfig, prompts)),
-          most: maxChange(critic.distance, family.parameters),
+          maxDistance: maxChange(critic.distance, family.parameters),
         }),
       });
     },

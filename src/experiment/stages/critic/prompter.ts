@@ -36,9 +36,9 @@ export function createCriticPrompter(parts: {
   readonly encoding: Encoding;
   readonly prompts: PromptRenderer<CriticContext>;
   readonly task: TaskContext;
-  readonly most: number;
+  readonly maxDistance: number;
 }) {
-  const { encoding, most, prompts, task } = parts;
+  const { encoding, maxDistance, prompts, task } = parts;
   return {
     prompt({ best, episodes, iteration, iterations, revised }: RevisionRequest) {
       const asText = scoreFormatFor([revised.score, ...(best === undefined ? [] : [best.score])]);
@@ -53,7 +53,7 @@ export function createCriticPrompter(parts: {
         },
         best: best === undefined ? null : textOf(best, encoding, asText),
         table: isTable(encoding.spec),
-        most: most >= 1 ? null : percentText(most),
+        most: maxDistance >= 1 ? null : percentText(maxDistance),
         ...episodeContext(parts, revised, episodes, asText),
       };
       const messages: readonly ChatMessage[] = [

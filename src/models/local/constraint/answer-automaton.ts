@@ -1,5 +1,5 @@
 import type { AnswerGrammar } from '../../language-model.js';
-import { type NumberGrammar, numberGrammar } from './number-grammar.js';
+import { createNumberGrammar, type NumberGrammar } from './number-grammar.js';
 
 /** One step of a pattern matcher. State 0 is the start; `role` is set if this byte completes a pattern. */
 type MatcherStep<Role> = (
@@ -8,7 +8,7 @@ type MatcherStep<Role> = (
 ) => { readonly next: number; readonly role: Role | undefined };
 
 /** Creates a matcher that finds lower-case ASCII patterns in text of any case, in one pass (Aho & Corasick 1975). */
-function patternMatcher<Role>(
+function createMatcher<Role>(
   patterns: readonly { readonly text: string; readonly role: Role }[],
 ): MatcherStep<Role> {
   const children: Map<number, number>[] = [new Map()];
@@ -118,12 +118,12 @@ const [newline, colon] = [codeOf('\n'), codeOf(':')];
 /** Characters, mostly markup, that may come between the start of a line (or a colon) and the answer. */
 const markup = new Set([...' \t*_`>#-"\'('].map(codeOf));
 
-export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
+export function createAnswerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
   const { closing, labels } = grammar;
   // The space becomes part of the following number, because many vocabularies have tokens such as ` -`.
   const literals = [...labels.map((label) => label.replace(/ $/, '')), closing ?? ''];
-  const valueGrammar = numberGrammar(grammar.number);
-  const match = patternMatcher([{ text: grammar.mention, role: 'mention' as const }, ...thinkingPatterns]);
+  const valueGrammar = createNumberGrammar(grammar.number);
+  const match = createMatcher([{ text: grammar.mention, role: 'mention' as const }, ...thinkingPatterns]);
   const opener = openerOf(grammar);
   const lastIndex = labels.length - 1;
   const spacesIn = (index: number) => labels[index]!.length - literals[index]!.length;
@@ -218,14 +218,14 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
   };
 }
 
-function freeState(state: number, thinking: boolean): AnswerState {
+function freeState(matcherState: number, isThinking: boolean): AnswerState {
   return {
     kind: 'free',
-    matcherState: thinking ? state : 0,
-    isThinking: thinking,
+    matcherState: isThinking ? matcherState : 0,
+    isThinking,
     mention: 'none',
     matched: 0,
-    isAnchored: !thinking,
+    isAnchored: !isThinking,
   };
 }
 

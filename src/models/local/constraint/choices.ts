@@ -5,7 +5,7 @@ import type { TokenMask } from './sampling.js';
 
 /** A common prefix of some of the texts, and the tokens that can follow it. */
 interface Branch {
-  readonly next: Map<number, Branch>;
+  readonly children: Map<number, Branch>;
   readonly mask: TokenMask;
 }
 
@@ -21,10 +21,10 @@ export function choiceConstraint(choices: readonly (readonly number[])[]): Const
 }
 
 function branchOf(choices: readonly (readonly number[])[]): Branch {
-  const next = new Map<number, Branch>();
+  const children = new Map<number, Branch>();
   for (const id of new Set(choices.flatMap(([first]) => first ?? [])))
-    next.set(id, branchOf(choices.filter(([first]) => first === id).map((rest) => rest.slice(1))));
-  return { next, mask: { kind: 'only', ids: Int32Array.from(next.keys()).sort() } };
+    children.set(id, branchOf(choices.filter(([first]) => first === id).map((choice) => choice.slice(1))));
+  return { children, mask: { kind: 'only', ids: Int32Array.from(children.keys()).sort() } };
 }
 
 class ChoiceState implements ConstraintState {
@@ -38,8 +38,8 @@ class ChoiceState implements ConstraintState {
     return this.#branch.mask;
   }
 
-  take(id: number): void {
-    const next = this.#branch.next.get(id);
+  accept(id: number): void {
+    const next = this.#branch.children.get(id);
     if (next === undefined) throw new Error(`token ${id} doesn't continue any of the choices`);
     this.#branch = next;
   }

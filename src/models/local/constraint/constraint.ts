@@ -5,7 +5,7 @@ import type { ChatTokenizer } from '../tokens/tokenizer.js';
 import {
   type AnswerAutomaton,
   type AnswerState,
-  answerAutomaton,
+  createAnswerAutomaton,
   openerOf,
   patternLastCharacters,
   thinkingStart,
@@ -21,7 +21,7 @@ export interface Constraint {
 export interface ConstraintState {
   /** @param remaining number of tokens that can still be generated, including the next one */
   mask(remaining: number): TokenMask;
-  take(id: number): void;
+  accept(id: number): void;
 }
 
 /** The vocabulary in the form that constraints need; built once per model. */
@@ -36,13 +36,13 @@ export interface ConstraintVocabulary {
   spell(text: string): readonly number[];
 }
 
-export function constraintVocabulary(
+export function createVocabulary(
   tokenizer: ChatTokenizer,
   size: number,
   eosTokens: ReadonlySet<number>,
 ): ConstraintVocabulary {
   const bytes = Array.from({ length: size }, (_, id) => {
-    const token = tokenizer.bytes.of(id);
+    const token = tokenizer.bytes.get(id);
     // A run of raw bytes decodes as a whole or not at all, so a stray one would corrupt the answer.
     const isStray = tokenizer.bytes.isByte(id) && token[0]! >= 0x80;
     return isStray || eosTokens.has(id) || tokenizer.controlIds.has(id) ? new Uint8Array(0) : token;
@@ -102,19 +102,19 @@ interface ReplyRules {
 }
 
 /**
- * @param thinking whether the prompt ends inside a thinking block
+ * @param isThinking whether the prompt ends inside a thinking block
  * @throws UserError if the tokenizer lacks a token for a required character
  */
 export function createConstraint(
   grammar: AnswerGrammar,
   vocabulary: ConstraintVocabulary,
-  thinking: boolean,
+  isThinking: boolean,
 ): Constraint {
   requireCharacters(
     `0123456789-. ${grammar.labels.join('')}${grammar.closing ?? ''}${thinkingEnd}`,
     vocabulary,
   );
-  const automaton = answerAutomaton(grammar);
+  const automaton = createAnswerAutomaton(grammar);
   const costs = answerCosts(automaton, vocabulary);
   const rules: ReplyRules = {
     automaton,
@@ -127,9 +127,9 @@ export function createConstraint(
     },
   };
   return {
-    answerTokens: costs.answer + (thinking ? vocabulary.spell(thinkingEnd).length : 0),
+    answerTokens: costs.answer + (isThinking ? vocabulary.spell(thinkingEnd).length : 0),
     start: () =>
-      new ReplyState(rules, automaton.start(thinking ? 'open' : mayThink(vocabulary) ? 'may' : 'none')),
+      new ReplyState(rules, automaton.start(isThinking ? 'open' : mayThink(vocabulary) ? 'may' : 'none')),
   };
 }
 
@@ -153,8 +153,8 @@ function requireCharacters(characters: string, { bytes, byFirstByte }: Constrain
 
 /** Returns the ids of tokens that contain any of the characters. */
 function idsContaining(characters: string, { bytes }: ConstraintVocabulary): readonly number[] {
-  const wanted = Buffer.from(characters);
-  return [...bytes.keys()].filter((id) => bytes[id]!.some((byte) => wanted.includes(byte)));
+  const wantedBytes = Buffer.from(characters);
+  return [...bytes.keys()].filter((id) => bytes[id]!.some((byte) => wantedBytes.includes(byte)));
 }
 
 interface AnswerCosts {
@@ -163,7 +163,7 @@ interface AnswerCosts {
   /** Upper bound on the tokens needed to finish the answer from free text, even with values of maximum length. */
   readonly start: number;
   /** Upper bound on the tokens of the shortest completion from a state; infinite in free text. */
-  from(state: AnswerState): number;
+  fromState(state: AnswerState): number;
 }
 
 function answerCosts(automaton: AnswerAutomaton, { spell }: ConstraintVocabulary): AnswerCosts {
@@ -186,7 +186,7 @@ function answerCosts(automaton: AnswerAutomaton, { spell }: ConstraintVocabulary
   return {
     answer: spell(literals[0]!).length + shortestValue + tails[1]!,
     start,
-    from(state) {
+    fromState(state) {
       if (state.kind === 'free') return Number.POSITIVE_INFINITY;
       if (state.kind === 'lead') return start;
       if (state.kind === 'after' || state.kind === 'end') return 0;
@@ -218,18 +218,18 @@ class ReplyState implements ConstraintState {
     const state = this.#state;
     if (state.kind === 'free' && this.#forcedIds.length === 0 && remaining - 1 < this.#rules.costs.start) {
       // The answer may need the whole remaining budget, so it must start now.
-      const before = state.isThinking ? thinkingEnd : state.isAnchored ? '' : '\n';
-      this.#forcedIds = [before, this.#literals[0]!].flatMap((text) =>
+      const prefix = state.isThinking ? thinkingEnd : state.isAnchored ? '' : '\n';
+      this.#forcedIds = [prefix, this.#literals[0]!].flatMap((text) =>
         text === '' ? [] : this.#rules.vocabulary.spell(text),
       );
     }
     const next = this.#forcedIds[0];
     if (next !== undefined) return { kind: 'only', ids: Int32Array.of(next) };
     const mask = this.#stateMask(state);
-    return mask.kind === 'only' ? this.#affordable(mask, remaining - 1) : mask;
+    return mask.kind === 'only' ? this.#withinBudget(mask, remaining - 1) : mask;
   }
 
-  take(id: number): void {
+  accept(id: number): void {
     this.#forcedIds = this.#forcedIds.slice(1);
     if (this.#rules.vocabulary.eosTokens.has(id)) return;
     const state = this.#walk(this.#state, id);
@@ -259,13 +259,13 @@ class ReplyState implements ConstraintState {
   }
 
   /** Removes tokens after which the answer couldn't be completed within `budget` tokens, unless that removes all. */
-  #affordable(mask: TokenMask & { kind: 'only' }, budget: number): TokenMask {
+  #withinBudget(mask: TokenMask & { kind: 'only' }, budget: number): TokenMask {
     // Any value is shorter than this margin, so tokens are checked individually only near the end of the budget.
-    if (budget >= this.#rules.costs.from(this.#state) + 64) return mask;
+    if (budget >= this.#rules.costs.fromState(this.#state) + 64) return mask;
     const { eosTokens } = this.#rules.vocabulary;
     const ids = mask.ids.filter((id) => {
-      const after = eosTokens.has(id) ? undefined : this.#walk(this.#state, id);
-      return after === undefined || this.#rules.costs.from(after) <= budget;
+      const nextState = eosTokens.has(id) ? undefined : this.#walk(this.#state, id);
+      return nextState === undefined || this.#rules.costs.fromState(nextState) <= budget;
     });
     return ids.length === 0 ? mask : { kind: 'only', ids };
   }

@@ -11,12 +11,12 @@ export interface NumberGrammar {
   readonly maxLength: number;
 }
 
-export function numberGrammar(kind: NumberKind): NumberGrammar {
+export function createNumberGrammar(kind: NumberKind): NumberGrammar {
   const cache = new Map<string, number>();
-  const compute =
+  const computeShortfall =
     kind.choices === undefined ? rangeShortfall(kind) : choiceShortfall(kind.choices, kind.decimals);
   const shortfall = (text: string) => {
-    const length = cache.get(text) ?? compute(text);
+    const length = cache.get(text) ?? computeShortfall(text);
     if (Number.isFinite(length)) cache.set(text, length);
     return length;
   };
@@ -75,7 +75,7 @@ function rangeShortfall({ low, high, decimals }: NumberKind): Shortfall {
     return Math.ceil(min / step) * step <= Math.min(to, max);
   };
   /** Minimum number of decimals, at least `given`, with which some number in the range can be written. */
-  const fewestDigits = (negative: boolean, from: number, to: number, given: number) => {
+  const fewestDecimals = (negative: boolean, from: number, to: number, given: number) => {
     for (let used = given; used <= decimals; used++)
       if (hasMultiple(negative, from, to, 10 ** (decimals - used))) return used;
     return Number.POSITIVE_INFINITY;
@@ -92,13 +92,13 @@ function rangeShortfall({ low, high, decimals }: NumberKind): Shortfall {
     if (point !== undefined) {
       const width = 10 ** (decimals - fraction.length);
       const from = Number(whole + fraction) * width;
-      return fewestDigits(negative, from, from + width - 1, Math.max(fraction.length, 1)) - fraction.length;
+      return fewestDecimals(negative, from, from + width - 1, Math.max(fraction.length, 1)) - fraction.length;
     }
     let shortest = Number.POSITIVE_INFINITY;
     const maxExtra = whole === '0' ? 0 : maxDigits - whole.length;
     for (let extra = 0; extra <= maxExtra; extra++) {
       const width = unit * 10 ** extra;
-      const used = fewestDigits(negative, Number(whole) * width, (Number(whole) + 1) * width - 1, 0);
+      const used = fewestDecimals(negative, Number(whole) * width, (Number(whole) + 1) * width - 1, 0);
       shortest = Math.min(shortest, extra + (used === 0 ? 0 : 1 + used));
     }
     return shortest;

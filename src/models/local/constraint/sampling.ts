@@ -17,11 +17,11 @@ export function sampleToken(
   logits: Float32Array,
   settings: Sampling,
   random: RandomGenerator,
-  occurred: ReadonlySet<number>,
+  seenIds: ReadonlySet<number>,
   mask?: TokenMask,
 ): SampledToken {
   const { temperature, topK, topP, minP, repetitionPenalty } = settings;
-  if (repetitionPenalty !== 1) penalize(logits, occurred, repetitionPenalty);
+  if (repetitionPenalty !== 1) penalize(logits, seenIds, repetitionPenalty);
   if (mask?.kind === 'except') for (const id of mask.ids) logits[id] = Number.NEGATIVE_INFINITY;
   let ids = mask?.kind === 'only' ? mask.ids : undefined;
   const best = argmax(logits, ids);
@@ -89,8 +89,8 @@ function argmax(logits: Float32Array, ids?: Int32Array): number {
   return best;
 }
 
-function penalize(logits: Float32Array, occurred: ReadonlySet<number>, penalty: number): void {
-  for (const id of occurred) logits[id] = logits[id]! > 0 ? logits[id]! / penalty : logits[id]! * penalty;
+function penalize(logits: Float32Array, seenIds: ReadonlySet<number>, penalty: number): void {
+  for (const id of seenIds) logits[id] = logits[id]! > 0 ? logits[id]! / penalty : logits[id]! * penalty;
 }
 
 /** Reused by all calls: a new array per token would cost as much as a third of the exponentials. */

@@ -21,18 +21,18 @@ interface CacheGraphs {
 
 interface DeviceCacheFactory {
   /** @returns an empty cache for one row */
-  make(): TokenCache;
+  newCache(): TokenCache;
   close(): Promise<void>;
 }
 
 /** @throws Error if the device can't run the graphs */
 export async function openDeviceCaches(shape: CacheShape): Promise<DeviceCacheFactory> {
   const graphs = {
-    write: await openGraph(shape, write, false),
-    rearrange: await openGraph(shape, rearrange, true),
+    write: await openGraph(shape, emitWrite, false),
+    rearrange: await openGraph(shape, emitRearrange, true),
   };
   return {
-    make: () => new DeviceCache(shape, graphs),
+    newCache: () => new DeviceCache(shape, graphs),
     async close() {
       await graphs.write.release();
       await graphs.rearrange.release();
@@ -43,7 +43,7 @@ export async function openDeviceCaches(shape: CacheShape): Promise<DeviceCacheFa
 type TensorEmitter = (g: GraphBuilder, shape: CacheShape) => (index: number) => Value;
 
 /** Opens a graph with 2 × layers outputs, which stay on the device if `located`. */
-function openGraph(shape: CacheShape, emit: TensorEmitter, located: boolean): Promise<ort.InferenceSession> {
+function openGraph(shape: CacheShape, emit: TensorEmitter, onDevice: boolean): Promise<ort.InferenceSession> {
   const g = new GraphBuilder();
   const emitTensor = emit(g, shape);
   for (let index = 0; index < 2 * shape.layers; index++)
@@ -52,21 +52,21 @@ function openGraph(shape: CacheShape, emit: TensorEmitter, located: boolean): Pr
     executionProviders: [shaderDevice],
     enableMemPattern: false,
     logSeverityLevel: 3,
-    ...(located && { preferredOutputLocation: 'gpu-buffer' as const }),
+    ...(onDevice && { preferredOutputLocation: 'gpu-buffer' as const }),
   });
 }
 
-const write: TensorEmitter = (g, { headDim }) => {
-  const places = g.input('places', 'int64', ['N', 1]);
+const emitWrite: TensorEmitter = (g, { headDim }) => {
+  const lineIndices = g.input('places', 'int64', ['N', 1]);
   return (index) =>
     g.op('ScatterND', [
       g.input(`cache.${index}`, 'float32', ['L', headDim]),
-      places,
+      lineIndices,
       g.input(`new.${index}`, 'float32', ['N', headDim]),
     ]);
 };
 
-const rearrange: TensorEmitter = (g, { kvHeads, headDim }) => {
+const emitRearrange: TensorEmitter = (g, { kvHeads, headDim }) => {
   const rows = g.input('rows', 'int32', ['R']);
   const slots = g.input('slots', 'int32', ['C']);
   return (index) => {
@@ -124,8 +124,8 @@ class DeviceCache implements TokenCache {
   async append({ keys, values, tokens }: NewEntries): Promise<void> {
     const length = this.#length + tokens;
     const newTensors = [...keys, ...values];
-    const lines = this.#shape.kvHeads * this.#rows * tokens;
-    if (this.#stored !== undefined && length <= this.capacity && lines <= maxLinesInPlace)
+    const lineCount = this.#shape.kvHeads * this.#rows * tokens;
+    if (this.#stored !== undefined && length <= this.capacity && lineCount <= maxLinesInPlace)
       await this.#write(this.#stored, newTensors, tokens);
     else {
       const { capacity } = this;
@@ -138,9 +138,9 @@ class DeviceCache implements TokenCache {
     this.#length = length;
   }
 
-  async keepRows(kept: readonly number[]): Promise<void> {
-    this.#replace(await this.#selectRows(kept, 0, this.capacity));
-    this.#rows = kept.length;
+  async keepRows(rows: readonly number[]): Promise<void> {
+    this.#replace(await this.#selectRows(rows, 0, this.capacity));
+    this.#rows = rows.length;
   }
 
   async entries(row: number, from = 0, to = this.#length): Promise<NewEntries> {
@@ -189,26 +189,26 @@ class DeviceCache implements TokenCache {
     return added.map((_, index) => results[`changed.${index}`]!);
   }
 
-  async #write(held: readonly ort.Tensor[], added: readonly ort.Tensor[], tokens: number): Promise<void> {
+  async #write(target: readonly ort.Tensor[], added: readonly ort.Tensor[], tokens: number): Promise<void> {
     const { kvHeads, headDim } = this.#shape;
-    const lines = (tensors: readonly ort.Tensor[], slots: number) =>
+    const asLines = (tensors: readonly ort.Tensor[], slots: number) =>
       tensors.map(({ gpuBuffer }) =>
         ort.Tensor.fromGpuBuffer(gpuBuffer, {
           dataType: 'float32',
           dims: [kvHeads * this.#rows * slots, headDim],
         }),
       );
-    const places = new BigInt64Array(kvHeads * this.#rows * tokens);
-    for (let place = 0; place < places.length; place++) {
-      const strip = Math.floor(place / tokens);
-      places[place] = BigInt(strip * this.capacity + this.#length + (place % tokens));
+    const lineIndices = new BigInt64Array(kvHeads * this.#rows * tokens);
+    for (let line = 0; line < lineIndices.length; line++) {
+      const strip = Math.floor(line / tokens);
+      lineIndices[line] = BigInt(strip * this.capacity + this.#length + (line % tokens));
     }
-    const cache = lines(held, this.capacity);
+    const cache = asLines(target, this.capacity);
     await this.#graphs.write.run(
       {
         ...nameTensors('cache', cache),
-        ...nameTensors('new', lines(added, tokens)),
-        places: new ort.Tensor('int64', places, [places.length, 1]),
+        ...nameTensors('new', asLines(added, tokens)),
+        places: new ort.Tensor('int64', lineIndices, [lineIndices.length, 1]),
       },
       // An output that is the same tensor as its input is modified in place.
       nameTensors('changed', cache),

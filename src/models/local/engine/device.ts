@@ -27,13 +27,13 @@ export async function chooseDevice(wanted: LocalConfig['device'], field = 'model
   });
 }
 
-export interface AvailableDevices {
+export interface DeviceSurvey {
   readonly usable: readonly Device[];
   /** Devices that the runtime supports on this system, but that can't be used. */
   readonly unusable: readonly UnusableDevice[];
 }
 
-export async function surveyDevices(): Promise<AvailableDevices> {
+export async function surveyDevices(): Promise<DeviceSurvey> {
   const usable: Device[] = ['cpu'];
   const failures: UnusableDevice[] = [];
   for (const device of devices.filter((one) => one !== 'cpu' && hasProvider(one))) {

@@ -2,10 +2,10 @@ import { createRequire } from 'node:module';
 import { UserError } from '../../../base/errors.js';
 import { startProcess } from '../../../base/files/thread.js';
 import type { Device } from '../settings.js';
-import type { AvailableDevices } from './device.js';
+import type { DeviceSurvey } from './device.js';
 
 /** Usable devices, unusable ones with the reasons, and the device that `auto` selects. */
-export interface DetectedDevices extends AvailableDevices {
+export interface DetectedDevices extends DeviceSurvey {
   readonly auto: Device;
 }
 

@@ -38,11 +38,11 @@ export interface TokenCache {
   reset(rows: number): void;
   truncate(length: number): void;
   /** Appends tokens to each row; `entries` must not be used afterwards. */
-  append(entries: NewEntries, block?: number): void | Promise<void>;
+  append(entries: NewEntries, blockSize?: number): void | Promise<void>;
   /** Adds a row for each sequence. Absent if all rows must have the same length. */
-  join?(sequences: readonly NewEntries[], block: number): void;
+  join?(sequences: readonly NewEntries[], blockSize: number): void;
   /** Keeps only these rows, given in ascending order. */
-  keepRows(kept: readonly number[]): void | Promise<void>;
+  keepRows(rows: readonly number[]): void | Promise<void>;
   /** Copies one row's tokens from `from` up to, but not including, `to` (default: all). */
   entries(row: number, from?: number, to?: number): NewEntries | Promise<NewEntries>;
 }
@@ -82,7 +82,7 @@ export class KeyValueCache implements TokenCache {
   tensors(): readonly ort.Tensor[] {
     if (this.#tensors !== undefined) return this.#tensors;
     const shape = [this.shape.kvHeads, this.rows, this.#capacity, this.shape.headDim];
-    const size = shape.reduce((product, one) => product * one);
+    const size = shape.reduce((product, dimension) => product * dimension);
     this.#tensors = this.#buffers.map((buffer) => new ort.Tensor('float32', buffer.subarray(0, size), shape));
     return this.#tensors;
   }
@@ -92,16 +92,16 @@ export class KeyValueCache implements TokenCache {
   }
 
   truncate(length: number): void {
-    const lengths = this.#lengths.map((held) => Math.min(length, held));
+    const lengths = this.#lengths.map((rowLength) => Math.min(length, rowLength));
     this.#layOut(lengths, largest([1, ...lengths]), [...lengths.keys()]);
   }
 
   /** The capacity grows to a multiple of `block`, so with large blocks, appending a token rarely moves data. */
-  append(entries: NewEntries, block = 1): void {
+  append(entries: NewEntries, blockSize = 1): void {
     const { kvHeads, headDim, layers } = this.shape;
     const length = this.length + entries.tokens;
     if (length > this.#capacity)
-      this.#layOut(this.#lengths, Math.ceil(length / block) * block, [...this.#lengths.keys()]);
+      this.#layOut(this.#lengths, Math.ceil(length / blockSize) * blockSize, [...this.#lengths.keys()]);
     const strip = entries.tokens * headDim;
     const { rows } = this;
     for (let i = 0; i < 2 * layers; i++) {
@@ -112,17 +112,17 @@ export class KeyValueCache implements TokenCache {
         copyPart(target, start, source, line * strip, strip);
       }
     }
-    this.#lengths = this.#lengths.map((held) => held + entries.tokens);
+    this.#lengths = this.#lengths.map((rowLength) => rowLength + entries.tokens);
   }
 
-  join(sequences: readonly NewEntries[], block: number): void {
+  join(sequences: readonly NewEntries[], blockSize: number): void {
     const { kvHeads, headDim } = this.shape;
-    const before = [...this.#lengths.keys()];
+    const oldRows = [...this.#lengths.keys()];
     const lengths = [...this.#lengths, ...sequences.map(({ tokens }) => tokens)];
-    const capacity = Math.ceil(largest(lengths) / block) * block;
-    this.#layOut(lengths, Math.max(this.#capacity, capacity), before);
+    const capacity = Math.ceil(largest(lengths) / blockSize) * blockSize;
+    this.#layOut(lengths, Math.max(this.#capacity, capacity), oldRows);
     for (const [i, { keys, values, tokens }] of sequences.entries()) {
-      const row = before.length + i;
+      const row = oldRows.length + i;
       const line = tokens * headDim;
       [...keys, ...values].forEach(({ data }, part) => {
         for (let head = 0; head < kvHeads; head++) {
@@ -133,11 +133,11 @@ export class KeyValueCache implements TokenCache {
     }
   }
 
-  keepRows(kept: readonly number[]): void {
+  keepRows(rows: readonly number[]): void {
     this.#layOut(
-      kept.map((row) => this.#lengths[row]!),
+      rows.map((row) => this.#lengths[row]!),
       this.#capacity,
-      kept,
+      rows,
     );
   }
 
@@ -160,10 +160,10 @@ export class KeyValueCache implements TokenCache {
    * Rearranges the stored tokens for new numbers of rows and slots; one must not grow while the other shrinks.
    * `lengths`: number of tokens in each new row; `kept`: old index of each row that is kept; these rows come first.
    */
-  #layOut(lengths: number[], capacity: number, kept: readonly number[]): void {
+  #layOut(lengths: number[], capacity: number, keptRows: readonly number[]): void {
     const { kvHeads, headDim } = this.shape;
     const moves = Array.from({ length: kvHeads }, (_, head) =>
-      kept.map((row, i) => ({
+      keptRows.map((row, i) => ({
         from: (head * this.rows + row) * this.#capacity * headDim,
         to: (head * lengths.length + i) * capacity * headDim,
         size: lengths[i]! * headDim,
@@ -171,9 +171,9 @@ export class KeyValueCache implements TokenCache {
     ).flat();
     // If lines move apart, move the last one first, so that no line is overwritten before it has moved.
     if (moves.some(({ from, to }) => to > from)) moves.reverse();
-    const needed = kvHeads * lengths.length * capacity * headDim;
+    const neededSize = kvHeads * lengths.length * capacity * headDim;
     this.#buffers.forEach((buffer, index) => {
-      const target = needed > buffer.length ? new Float32Array(Math.ceil(needed * 1.25)) : buffer;
+      const target = neededSize > buffer.length ? new Float32Array(Math.ceil(neededSize * 1.25)) : buffer;
       for (const { from, to, size } of moves) target.set(buffer.subarray(from, from + size), to);
       this.#buffers[index] = target;
     });
@@ -204,22 +204,22 @@ export function tileStates(states: LayerStates, rows: number): LayerStates {
   });
 }
 
-export function joinStates(states: LayerStates, more: LayerStates): LayerStates {
-  if (states.length === 0) return more;
+export function joinStates(states: LayerStates, newStates: LayerStates): LayerStates {
+  if (states.length === 0) return newStates;
   return states.map((state, i) => {
-    const joined = new Float32Array(state.length + more[i]!.length);
+    const joined = new Float32Array(state.length + newStates[i]!.length);
     joined.set(state);
-    joined.set(more[i]!, state.length);
+    joined.set(newStates[i]!, state.length);
     return joined;
   });
 }
 
 /** @param rows current number of rows */
-export function selectStates(states: LayerStates, rows: number, kept: readonly number[]): LayerStates {
+export function selectStates(states: LayerStates, rows: number, keptRows: readonly number[]): LayerStates {
   return states.map((state) => {
     const size = state.length / rows;
-    const copy = new Float32Array(kept.length * size);
-    kept.forEach((row, i) => {
+    const copy = new Float32Array(keptRows.length * size);
+    keptRows.forEach((row, i) => {
       copy.set(state.subarray(row * size, (row + 1) * size), i * size);
     });
     return copy;
@@ -232,29 +232,29 @@ const maxPositions = 8;
 /** Stores a sequence's states at several positions, because a state can't be truncated to fewer tokens. */
 export class StateSnapshots {
   /** States by the number of preceding tokens, in ascending order. */
-  readonly #places: Map<number, LayerStates>;
+  readonly #snapshots: Map<number, LayerStates>;
 
-  constructor(places: ReadonlyMap<number, LayerStates> = new Map()) {
-    this.#places = new Map(places);
+  constructor(snapshots: ReadonlyMap<number, LayerStates> = new Map()) {
+    this.#snapshots = new Map(snapshots);
   }
 
   copy(): StateSnapshots {
-    return new StateSnapshots(this.#places);
+    return new StateSnapshots(this.#snapshots);
   }
 
   /** Drops positions after `tokens`, and returns the last remaining one, or 0 if there is none. */
   cut(tokens: number): number {
-    for (const place of this.#places.keys()) if (place > tokens) this.#places.delete(place);
-    return largest([0, ...this.#places.keys()]);
+    for (const position of this.#snapshots.keys()) if (position > tokens) this.#snapshots.delete(position);
+    return largest([0, ...this.#snapshots.keys()]);
   }
 
   /** Returns the states at a position; empty at the start, where all states are zero. */
-  stateAt(tokens: number): LayerStates {
-    return this.#places.get(tokens) ?? [];
+  statesAt(tokens: number): LayerStates {
+    return this.#snapshots.get(tokens) ?? [];
   }
 
   add(tokens: number, states: LayerStates): void {
-    this.#places.set(tokens, states);
-    for (const old of [...this.#places.keys()].slice(0, -maxPositions)) this.#places.delete(old);
+    this.#snapshots.set(tokens, states);
+    for (const key of [...this.#snapshots.keys()].slice(0, -maxPositions)) this.#snapshots.delete(key);
   }
 }

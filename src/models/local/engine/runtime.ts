@@ -69,9 +69,9 @@ export async function openSession(
   const layers = attentionLayers(config);
   const shapes = stateShapes(config);
   return {
-    newCache: caches.make,
+    newCache: caches.newCache,
     async forward(input) {
-      const results = await session.run(feeds(config, input));
+      const results = await session.run(buildFeeds(config, input));
       return {
         logits: results.logits!.data as Float32Array,
         entries: newEntries(results, layers.length, input.ids.length / input.rows),
@@ -102,7 +102,7 @@ function newEntries(results: Record<string, ort.Tensor>, layers: number, tokens:
 /** Creates caches on the device with WebGPU, otherwise in memory: in Node, only WebGPU can keep tensors on a device. */
 async function openCaches({ device }: SessionSettings, shape: CacheShape) {
   if (device === shaderDevice) return openDeviceCaches(shape);
-  return { make: () => new KeyValueCache(shape), close: async () => undefined };
+  return { newCache: () => new KeyValueCache(shape), close: async () => undefined };
 }
 
 function sessionOptions(graph: BuiltGraph, settings: SessionSettings): ort.InferenceSession.SessionOptions {
@@ -126,7 +126,7 @@ function sessionOptions(graph: BuiltGraph, settings: SessionSettings): ort.Infer
   };
 }
 
-function feeds(config: DecoderConfig, input: ForwardInput): Record<string, ort.Tensor> {
+function buildFeeds(config: DecoderConfig, input: ForwardInput): Record<string, ort.Tensor> {
   const { promptCache, ownCache, rows } = input;
   const tokens = input.ids.length / rows;
   const starts = [input.position].flat();
@@ -156,23 +156,23 @@ function feeds(config: DecoderConfig, input: ForwardInput): Record<string, ort.T
     }
   }
   for (const [i, shape] of stateShapes(config).entries()) {
-    const all = [rows, ...shape];
-    const state = input.states?.[i] ?? new Float32Array(all.reduce((product, size) => product * size));
-    tensors[`state.${i}`] = new ort.Tensor('float32', state, all);
+    const fullShape = [rows, ...shape];
+    const state = input.states?.[i] ?? new Float32Array(fullShape.reduce((product, size) => product * size));
+    tensors[`state.${i}`] = new ort.Tensor('float32', state, fullShape);
   }
   return tensors;
 }
 
-/** @param distinct number of rows, or 1 if all rows have the same positions */
-function cachedPositions(prompt: TokenCache, own: TokenCache, distinct: number): ort.Tensor {
+/** @param distinctRows number of rows, or 1 if all rows have the same positions */
+function cachedPositions(prompt: TokenCache, own: TokenCache, distinctRows: number): ort.Tensor {
   const slots = prompt.capacity + own.capacity;
-  const positions = new Int32Array(distinct * slots).fill(spareSlotPosition);
-  for (let row = 0; row < distinct; row++) {
+  const positions = new Int32Array(distinctRows * slots).fill(spareSlotPosition);
+  for (let row = 0; row < distinctRows; row++) {
     const at = row * slots;
     for (let i = 0; i < prompt.length; i++) positions[at + i] = i;
     for (let i = 0; i < own.lengths[row]!; i++) positions[at + prompt.capacity + i] = prompt.length + i;
   }
-  return int32(positions, [distinct, slots]);
+  return int32(positions, [distinctRows, slots]);
 }
 
 const int32 = (data: Int32Array, shape: number[]): ort.Tensor => new ort.Tensor('int32', data, shape);

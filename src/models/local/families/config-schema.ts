@@ -7,7 +7,7 @@ import { type Rope, ropeShape } from '../weights/rope.js';
 const positiveInteger = z.int().positive();
 /** Upper bounds, at least ten times the values of the largest published decoders. */
 const maxSizes = { layers: 2048, width: 2 ** 20, kernel: 64 } as const;
-export const maxContext = 2 ** 30;
+export const maxContextTokens = 2 ** 30;
 
 export const commonShape = {
   model_type: z.string(),
@@ -23,7 +23,7 @@ export const commonShape = {
   attention_bias: z.boolean().nullish(),
   mlp_bias: z.boolean().nullish(),
   tie_word_embeddings: z.boolean().nullish(),
-  max_position_embeddings: positiveInteger.max(maxContext).default(2048),
+  max_position_embeddings: positiveInteger.max(maxContextTokens).default(2048),
   ...ropeShape,
   sliding_window: positiveInteger.nullish(),
   use_sliding_window: z.boolean().nullish(),
@@ -35,24 +35,24 @@ export const commonShape = {
   eos_token_id: tokenIdsSchema,
 };
 
-const factor = z.number().positive().nullish();
+const optionalPositive = z.number().positive().nullish();
 
 /** Keys that only some families read. */
-const ownShape = {
+const familyShape = {
   hidden_activation: z.string().nullish(),
-  query_pre_attn_scalar: factor,
-  attn_logit_softcapping: factor,
-  final_logit_softcapping: factor,
-  rope_local_base_freq: factor,
+  query_pre_attn_scalar: optionalPositive,
+  attn_logit_softcapping: optionalPositive,
+  final_logit_softcapping: optionalPositive,
+  rope_local_base_freq: optionalPositive,
   sliding_window_pattern: positiveInteger.nullish(),
   _sliding_window_pattern: positiveInteger.nullish(),
   no_rope_layers: z.array(z.int()).nullish(),
   no_rope_layer_interval: positiveInteger.nullish(),
   original_max_position_embeddings: positiveInteger.nullish(),
-  embedding_multiplier: factor,
-  residual_multiplier: factor,
-  attention_multiplier: factor,
-  logits_scaling: factor,
+  embedding_multiplier: optionalPositive,
+  residual_multiplier: optionalPositive,
+  attention_multiplier: optionalPositive,
+  logits_scaling: optionalPositive,
   shared_intermediate_size: positiveInteger.max(maxSizes.width).nullish(),
   position_embedding_type: z.string().nullish(),
   full_attention_interval: positiveInteger.nullish(),
@@ -62,9 +62,9 @@ const ownShape = {
   linear_num_value_heads: positiveInteger.max(maxSizes.width).nullish(),
   linear_value_head_dim: positiveInteger.max(maxSizes.width).nullish(),
 };
-type OwnKey = keyof typeof ownShape;
+type FamilyKey = keyof typeof familyShape;
 
-export const configSchema = z.looseObject({ ...commonShape, ...ownShape });
+export const configSchema = z.looseObject({ ...commonShape, ...familyShape });
 export type HfConfig = z.output<typeof configSchema>;
 
 export type LayerType = 'full_attention' | 'sliding_attention';
@@ -74,8 +74,8 @@ interface RecurrentLayers {
   /** Name of these layers in the key `layer_types`. */
   readonly type: string;
   /** Returns true if a layer is of this type; used if `layer_types` is absent. */
-  readonly at: (config: HfConfig, layer: number) => boolean;
-  readonly of: (config: HfConfig, file: string) => Recurrence;
+  readonly includes: (config: HfConfig, layer: number) => boolean;
+  readonly recurrenceOf: (config: HfConfig, file: string) => Recurrence;
 }
 
 /** Properties of a decoder that differ from Llama's. */
@@ -86,7 +86,7 @@ export interface ModelFamily {
   readonly spellings?: Readonly<Record<string, string>>;
   /** Keys, in Llama's spelling, that are derived from other keys if absent or null. */
   readonly deriveKeys?: (config: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
-  readonly keys?: readonly OwnKey[];
+  readonly keys?: readonly FamilyKey[];
   readonly harmlessKeys?: readonly string[];
   /** Values at which a key has no effect in this family. */
   readonly neutral?: Readonly<Record<string, unknown>>;
@@ -105,7 +105,7 @@ export interface ModelFamily {
   /** Default type of a layer if windows are in use; absent if the family has no windows. */
   readonly layerType?: (config: HfConfig, layer: number) => LayerType;
   /** True if `layer_types` may override `layerType`. */
-  readonly typed?: boolean;
+  readonly allowsLayerTypes?: boolean;
   readonly hasWindows?: (config: HfConfig) => boolean;
   /** Returns rope keys of a layer that override the config's; null if the layer has no rotation. */
   readonly ropeOverrides?: (config: HfConfig, layer: number, type: LayerType) => Partial<HfConfig> | null;

@@ -17,7 +17,7 @@ const qwen = {
   theta: 10_000,
   defaults: { num_key_value_heads: 32, sliding_window: 4096 },
   hasWindows: (config) => config.use_sliding_window === true,
-  typed: true,
+  allowsLayerTypes: true,
   layerType: (config, layer) =>
     layer >= (config.max_window_layers ?? 28) ? 'sliding_attention' : 'full_attention',
 } as const satisfies Partial<ModelFamily>;
@@ -36,7 +36,7 @@ const gemma = {
   activation: 'gelu-tanh',
   biases: 'attention',
   hasWindows: always,
-  typed: true,
+  allowsLayerTypes: true,
   options: (config: HfConfig): DecoderOptions => ({
     modules: gemmaModules,
     norm: { kind: 'rms', offset: 1 },
@@ -95,7 +95,7 @@ export const modelFamilies: Readonly<Record<string, ModelFamily>> = {
     neutral: { use_qk_norm: true, qk_norm: true },
     options: () => ({ qkNorm: true }),
   },
-  ministral: { ...mistral, hasWindows: (config) => config.sliding_window != null, typed: true },
+  ministral: { ...mistral, hasWindows: (config) => config.sliding_window != null, allowsLayerTypes: true },
   ministral3: {
     ...mistral,
     defaults: { num_key_value_heads: 8, head_dim: 128, rms_norm_eps: 1e-5, max_position_embeddings: 262_144 },
@@ -108,7 +108,7 @@ export const modelFamilies: Readonly<Record<string, ModelFamily>> = {
     theta: 2e6,
     defaults: { num_key_value_heads: 4, tie_word_embeddings: true, max_position_embeddings: 32_768 },
     hasWindows: (config) => config.use_sliding_window === true && config.sliding_window != null,
-    typed: true,
+    allowsLayerTypes: true,
     layerType: (config, layer) => (rotates(config, layer) ? 'full_attention' : 'sliding_attention'),
     ropeOverrides: (config, layer) => (rotates(config, layer) ? {} : null),
   },
@@ -203,9 +203,9 @@ function requireAttentionLayers(config: HfConfig, file: string): object {
   const experts = config.num_local_experts;
   if (experts !== 0) throw valueError(file, 'num_local_experts', experts, ['0']);
   const types: unknown = config.layer_types ?? config.layers_block_type;
-  const given = Array.isArray(types) ? (types as unknown[]) : [];
-  const other = given.find((type) => type !== 'attention' && type !== 'full_attention');
-  if (other !== undefined || given.length !== config.num_hidden_layers)
+  const listedTypes = Array.isArray(types) ? (types as unknown[]) : [];
+  const other = listedTypes.find((type) => type !== 'attention' && type !== 'full_attention');
+  if (other !== undefined || listedTypes.length !== config.num_hidden_layers)
     throw valueError(file, 'layer_types', other ?? types ?? 'mamba', [
       `a list with "attention" for each of the ${config.num_hidden_layers} layers`,
     ]);

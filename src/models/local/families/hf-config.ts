@@ -22,7 +22,7 @@ import {
   type HfConfig,
   type LayerType,
   type ModelFamily,
-  maxContext,
+  maxContextTokens,
 } from './config-schema.js';
 import { modelFamilies } from './families.js';
 
@@ -39,12 +39,12 @@ export function readDecoderConfig(directory: string, ignoredKeys: readonly strin
 /** True if the weights have an output layer that differs from the embedding; it is then used, as in Transformers 5. */
 function storesOwnHead(directory: string, modules: DecoderConfig['modules']): boolean {
   // Problems with damaged weights are reported later, when the weights are opened.
-  const differ = unlessRejected(() => {
+  const isDifferent = unlessRejected(() => {
     const weights = directoryWeights(directory);
     const [head, embedding] = [modules.head, modules.embedding].map((name) => weights.get(`${name}.weight`));
     return head !== undefined && embedding !== undefined && !isSameTensor(head, embedding);
   });
-  return differ ?? false;
+  return isDifferent ?? false;
 }
 
 function readGgufConfig(gguf: GgufFile, ignoredKeys: readonly string[]): DecoderConfig {
@@ -86,7 +86,7 @@ export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
     throw valueError(file, 'num_key_value_heads', kvHeads, [`a divisor of ${heads}`]);
   const allBiased = config.attention_bias ?? false;
   const headDim = config.head_dim ?? config.hidden_size / heads;
-  const own = family.options?.(config, file);
+  const familyOptions = family.options?.(config, file);
   const layers = readLayers(config, family, headDim, file);
   if (attentionLayers({ layers }).length === 0)
     throw valueError(file, 'layer_types', config.layer_types ?? null, [
@@ -124,14 +124,14 @@ export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
     tied: config.tie_word_embeddings ?? false,
     contextTokens: longestContext(config.max_position_embeddings, layers),
     eosTokens: tokenIds(config.eos_token_id),
-    ...own,
+    ...familyOptions,
   };
 }
 
 /** Returns the stated context length or, if longer, YaRN's; `max_position_embeddings` is often the original length. */
 const longestContext = (stated: number, layers: readonly LayerConfig[]) =>
   Math.min(
-    maxContext,
+    maxContextTokens,
     largest([
       stated,
       ...layers.map(({ rope }) =>
@@ -168,9 +168,9 @@ function readFamily(
   const textType = textModelTypes[type ?? ''];
   if (textType !== undefined && text) {
     const { eos_token_id, tie_word_embeddings, dtype, torch_dtype, quantization_config } = parsed.data;
-    const outer = { eos_token_id, tie_word_embeddings, dtype, torch_dtype, quantization_config };
-    const given = Object.entries(outer).filter(([, value]) => value !== undefined);
-    const content = { model_type: textType, ...Object.fromEntries(given), ...text };
+    const outerFields = { eos_token_id, tie_word_embeddings, dtype, torch_dtype, quantization_config };
+    const outerEntries = Object.entries(outerFields).filter(([, value]) => value !== undefined);
+    const content = { model_type: textType, ...Object.fromEntries(outerEntries), ...text };
     return readFamily({ ...content, architectures: undefined }, file);
   }
   const family = Object.hasOwn(modelFamilies, type ?? '') ? modelFamilies[type!] : undefined;
@@ -263,7 +263,7 @@ function readLayers(config: HfConfig, family: ModelFamily, headDim: number, file
   const ropeFamily = {
     headDim,
     theta: family.theta ?? 10_000,
-    partial: family.partialRotation ?? false,
+    allowsPartial: family.partialRotation ?? false,
     kinds: family.ropes ?? (['none', 'linear', 'llama3', 'yarn'] as const),
     ...(family.ropeAliases && { aliases: family.ropeAliases }),
     ...(family.ropeKeys && { keys: family.ropeKeys }),
@@ -272,9 +272,9 @@ function readLayers(config: HfConfig, family: ModelFamily, headDim: number, file
   return Array.from({ length: count }, (_, layer) => {
     if (
       recurrent &&
-      (config.layer_types ? config.layer_types[layer] === recurrent.type : recurrent.at(config, layer))
+      (config.layer_types ? config.layer_types[layer] === recurrent.type : recurrent.includes(config, layer))
     )
-      return { rope: undefined, window: undefined, recurrence: recurrent.of(config, file) };
+      return { rope: undefined, window: undefined, recurrence: recurrent.recurrenceOf(config, file) };
     const defaultType =
       window === undefined ? 'full_attention' : (family.layerType?.(config, layer) ?? 'full_attention');
     const type = layerType(config, family, layer, defaultType, window !== undefined, file);
@@ -290,17 +290,17 @@ function layerType(
   config: HfConfig,
   family: ModelFamily,
   layer: number,
-  usual: LayerType,
-  windows: boolean,
+  defaultType: LayerType,
+  hasWindows: boolean,
   file: string,
 ): LayerType {
-  const listed = config.layer_types?.[layer];
-  if (listed === undefined) return usual;
-  const possible: LayerType[] = family.typed
-    ? ['full_attention', ...(windows ? (['sliding_attention'] as const) : [])]
-    : [usual];
-  const found = possible.find((one) => one === listed);
+  const listedType = config.layer_types?.[layer];
+  if (listedType === undefined) return defaultType;
+  const possible: LayerType[] = family.allowsLayerTypes
+    ? ['full_attention', ...(hasWindows ? (['sliding_attention'] as const) : [])]
+    : [defaultType];
+  const found = possible.find((one) => one === listedType);
   if (found !== undefined) return found;
   const others = family.recurrent === undefined ? [] : [family.recurrent.type];
-  throw valueError(file, `layer_types.${layer}`, listed, [...possible, ...others]);
+  throw valueError(file, `layer_types.${layer}`, listedType, [...possible, ...others]);
 }

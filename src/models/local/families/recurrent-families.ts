@@ -31,11 +31,11 @@ export const qwen35: ModelFamily = {
   partialRotation: true,
   // Text tokens have the same position on all three axes, so these keys have no effect.
   ropeKeys: ['mrope_section', 'mrope_interleaved'],
-  typed: true,
+  allowsLayerTypes: true,
   recurrent: {
     type: 'linear_attention',
-    at: (config, layer) => (layer + 1) % config.full_attention_interval! !== 0,
-    of: gatedDelta,
+    includes: (config, layer) => (layer + 1) % config.full_attention_interval! !== 0,
+    recurrenceOf: gatedDelta,
   },
   options: () => ({ norm: { kind: 'rms', offset: 1 }, qkNorm: true, queryGate: true }),
 };

@@ -33,7 +33,7 @@ export interface StartedRequest extends QueuedRequest {
   tokensAfterRead?: readonly number[];
 }
 
-export interface Row {
+export interface CandidateRow {
   readonly work: StartedRequest;
   readonly candidate: Candidate;
 }
@@ -48,11 +48,11 @@ export class CandidateRows {
   readonly #emptyCache: TokenCache;
   /** Caches the candidates' tokens and, with several prompts, the prompts' tokens. */
   readonly #ownCache: TokenCache;
-  #rows: readonly Row[] = [];
+  #rows: readonly CandidateRow[] = [];
   /** Rows not yet in the cache. They are added together before the next step, so the other rows move only once. */
   #newEntries: NewEntries[] = [];
   #states: LayerStates = [];
-  #isShared = false;
+  #mixesPrompts = false;
 
   constructor(session: DecoderSession, config: DecoderConfig) {
     this.#session = session;
@@ -62,12 +62,12 @@ export class CandidateRows {
     this.#ownCache = session.newCache();
   }
 
-  get all(): readonly Row[] {
+  get all(): readonly CandidateRow[] {
     return this.#rows;
   }
 
-  get isShared(): boolean {
-    return this.#isShared;
+  get mixesPrompts(): boolean {
+    return this.#mixesPrompts;
   }
 
   /** Number of tokens that fit in a row before the cache grows; 0 if there are no rows, even if it has grown. */
@@ -80,47 +80,47 @@ export class CandidateRows {
   }
 
   /** May be called only while there are no rows. */
-  begin(several: boolean): void {
-    this.#isShared = several;
+  begin(mixesPrompts: boolean): void {
+    this.#mixesPrompts = mixesPrompts;
     this.#ownCache.reset(0);
     this.#newEntries = [];
     this.#states = [];
   }
 
   /** Adds candidates, which start at the end of their prompt. */
-  async join(work: StartedRequest, running: readonly Candidate[]): Promise<void> {
-    if (running.length === 0) return;
+  async join(work: StartedRequest, candidates: readonly Candidate[]): Promise<void> {
+    if (candidates.length === 0) return;
     const { cachedPrompt } = work;
-    if (this.#isShared) {
+    if (this.#mixesPrompts) {
       const entries = await cachedPrompt.cache.entries(0);
       append(
         this.#newEntries,
-        running.map(() => entries),
+        candidates.map(() => entries),
       );
-    } else this.#ownCache.reset(running.length);
-    const states = tileStates(cachedPrompt.states.stateAt(cachedPrompt.cache.length), running.length);
+    } else this.#ownCache.reset(candidates.length);
+    const states = tileStates(cachedPrompt.states.statesAt(cachedPrompt.cache.length), candidates.length);
     this.#states = joinStates(this.#states, states);
-    this.#rows = [...this.#rows, ...running.map((candidate) => ({ work, candidate }))];
+    this.#rows = [...this.#rows, ...candidates.map((candidate) => ({ work, candidate }))];
   }
 
   /** Reads the chosen tokens, then chooses the next ones. @returns the requests that failed, with their errors */
   async step(): Promise<ReadonlyMap<QueuedRequest, unknown>> {
     const rows = this.#rows;
-    const [{ work }] = rows as [Row, ...Row[]];
+    const [{ work }] = rows as [CandidateRow, ...CandidateRow[]];
     this.#enterCache();
-    const sharedCache = this.#isShared ? this.#emptyCache : work.cachedPrompt.cache;
+    const promptCache = this.#mixesPrompts ? this.#emptyCache : work.cachedPrompt.cache;
     // Forced tokens are read along with the previous one, except with several requests, because one request's
     // rounding would then depend on the others.
-    const tokens = this.#isShared ? 1 : smallest(rows.map(({ candidate }) => candidate.unreadIds.length));
+    const tokens = this.#mixesPrompts ? 1 : smallest(rows.map(({ candidate }) => candidate.unreadIds.length));
     const choosingRows = [...rows.keys()].filter((row) => rows[row]!.candidate.unreadIds.length === tokens);
     const lengths = rows.map((one) => one.work.request.prompt.length + one.work.request.maxTokens);
     const { logits, entries, states } = await this.#session.forward({
       ids: rows.flatMap(({ candidate }) => candidate.unreadIds.slice(0, tokens)),
       rows: rows.length,
-      position: this.#isShared ? this.#ownCache.lengths : sharedCache.length + this.#ownCache.length,
-      sequenceTokens: this.#isShared ? lengths : lengths[0]!,
+      position: this.#mixesPrompts ? this.#ownCache.lengths : promptCache.length + this.#ownCache.length,
+      sequenceTokens: this.#mixesPrompts ? lengths : lengths[0]!,
       adapter: work.request.adapter,
-      promptCache: sharedCache,
+      promptCache,
       ownCache: this.#ownCache,
       states: this.#states,
       logitIndices: choosingRows.map((row) => (row + 1) * tokens - 1),
@@ -133,7 +133,7 @@ export class CandidateRows {
       const { candidate, work: request } = rows[row]!;
       const values = logits.subarray(i * this.#vocabulary, (i + 1) * this.#vocabulary);
       try {
-        candidate.take(values);
+        candidate.chooseNext(values);
       } catch (error) {
         errors.set(request, error);
       }
@@ -143,7 +143,7 @@ export class CandidateRows {
     return errors;
   }
 
-  async keep(stays: (row: Row) => boolean): Promise<void> {
+  async keep(stays: (row: CandidateRow) => boolean): Promise<void> {
     const keptRows = [...this.#rows.keys()].filter((row) => stays(this.#rows[row]!));
     if (keptRows.length === this.#rows.length) return;
     this.#enterCache();
@@ -165,7 +165,7 @@ export class CandidateRows {
       const { candidates, cachedPrompt, tokensAfterRead } = work;
       if (!work.request.readTogether || candidates.length > 1) continue;
       if (!candidate.isFinished || cachedPrompt.tokens !== tokensAfterRead) continue;
-      const from = this.#isShared ? work.request.prompt.length : 0;
+      const from = this.#mixesPrompts ? work.request.prompt.length : 0;
       const entries = await this.#ownCache.entries(row, from);
       const { cache, states } = cachedPrompt;
       await cache.append(entries);

@@ -57,17 +57,17 @@ export class Candidate {
   }
 
   /** Chooses the next token from its logits, which it modifies, and adds any forced tokens after it. */
-  take(logits: Float32Array): void {
+  chooseNext(logits: Float32Array): void {
     const { sampledLogProbabilities, sampling } = this.#request;
     const mask = this.#mask;
     const rawLogits = sampledLogProbabilities && !isUnfiltered(sampling, mask) ? logits.slice() : undefined;
-    const { id, logProbability: drawn } = sampleToken(logits, sampling, this.#random, this.#seenIds, mask);
+    const { id, logProbability: logp } = sampleToken(logits, sampling, this.#random, this.#seenIds, mask);
     if (sampledLogProbabilities) {
       // For greedy choices, log-probabilities are at temperature 1.
       const temperature = sampling.temperature || 1;
       const allowed = mask?.kind === 'only' ? mask.ids : undefined;
       const tempered = temperature === 1 ? rawLogits : rawLogits?.map((logit) => logit / temperature);
-      this.#sampledLogProbabilities.push(tempered ? logProbability(tempered, id, allowed) : drawn);
+      this.#sampledLogProbabilities.push(tempered ? logProbability(tempered, id, allowed) : logp);
       this.#allowedIds.push(allowed === undefined ? null : [...allowed]);
     }
     this.#add(id);
@@ -104,7 +104,7 @@ export class Candidate {
       this.#end('stop');
       return;
     }
-    this.#constraint?.take(id);
+    this.#constraint?.accept(id);
     this.#text += this.#stream.push(id);
     if (this.ids.length >= this.#request.maxTokens) this.#end('length');
   }

@@ -5,8 +5,8 @@ import { choiceConstraint } from '../constraint/choices.js';
 import {
   type Constraint,
   type ConstraintVocabulary,
-  constraintVocabulary,
   createConstraint,
+  createVocabulary,
 } from '../constraint/constraint.js';
 import { freeCores } from '../cores.js';
 import { chooseDevice } from '../engine/device.js';
@@ -16,7 +16,7 @@ import { openAdapter } from '../graph/adapter.js';
 import { buildInferenceGraph } from '../graph/decoder.js';
 import type { BuiltGraph, GraphBuilder } from '../graph/graph.js';
 import { adapterParameters } from '../graph/lora.js';
-import { packedParameters, packedWeights, unpackedParameters } from '../graph/packed-parameters.js';
+import { packedParameters, packWeights, unpackedParameters } from '../graph/packed-parameters.js';
 import { storedParameters } from '../graph/parameters.js';
 import type { Device } from '../settings.js';
 import { type ChatTokenizer, openTokenizer } from '../tokens/tokenizer.js';
@@ -59,7 +59,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   const contextTokens = Math.min(settings.contextTokens ?? config.contextTokens, config.contextTokens);
   const eosTokens = endTokens(config, defaults, tokenizer);
   const generator = new TextGenerator(session, config, tokenizer.bytes, settings.batch);
-  const constraints = constraintCache(tokenizer, config, eosTokens);
+  const constraints = createConstraintCache(tokenizer, config, eosTokens);
   return {
     report: { device, threads, contextTokens },
     close: () => session.close(),
@@ -79,8 +79,8 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
       const maxTokens = Math.min(job.maxTokens, room);
       const constraint =
         choices === undefined
-          ? grammar && constraints.of(grammar, opensThinking(tokenizer, messages))
-          : constraints.among(choices);
+          ? grammar && constraints.forGrammar(grammar, opensThinking(tokenizer, messages))
+          : constraints.forChoices(choices);
       if (constraint !== undefined && maxTokens < constraint.answerTokens)
         throw new RequestError(
           `an answer ${grammar === undefined ? '' : `of ${plural(grammar.labels.length, 'number')} `}may need ${plural(constraint.answerTokens, 'token')}, ` +
@@ -102,8 +102,8 @@ function replyTokenIds(
   tokenizer: ChatTokenizer,
   eosTokens: ReadonlySet<number>,
 ): readonly (readonly number[])[] {
-  const turn = ['user', 'assistant', 'user'] as const;
-  const [next] = tokenizer.encodeNext(turn.map((role) => ({ role, content: 'x' })));
+  const roles = ['user', 'assistant', 'user'] as const;
+  const [next] = tokenizer.encodeNext(roles.map((role) => ({ role, content: 'x' })));
   const end =
     next !== undefined && eosTokens.has(next) ? next : (tokenizer.eosTokens[0] ?? [...eosTokens][0]);
   return texts.map((text) => [...tokenizer.encodeText(text), ...(end === undefined ? [] : [end])]);
@@ -118,13 +118,13 @@ export function buildGraph(
   weights: StoredTensors,
 ): BuiltGraph {
   const { device, ignoreKeys, path, quantization } = settings;
-  const packed = packedWeights(path, config, weights, quantization);
+  const packed = packWeights(path, config, weights, quantization);
   const adapter =
     settings.adapter === undefined ? undefined : openAdapter(settings.adapter, config, ignoreKeys);
   const parametersOf = (g: GraphBuilder) => {
-    const exact = storedParameters(g, weights, 'float32');
-    const parameters = quantization === 'float32' ? unpackedParameters : packedParameters;
-    const base = packed === undefined ? exact : parameters(g, packed, exact, true);
+    const stored = storedParameters(g, weights, 'float32');
+    const toParameters = quantization === 'float32' ? unpackedParameters : packedParameters;
+    const base = packed === undefined ? stored : toParameters(g, packed, stored, true);
     return adapter === undefined ? base : adapterParameters(g, adapter, base, 'float32');
   };
   return buildInferenceGraph(config, parametersOf, device);
@@ -136,8 +136,8 @@ export function endTokens(
   defaults: GenerationDefaults,
   tokenizer: ChatTokenizer,
 ): ReadonlySet<number> {
-  const stated = defaults.eosTokens.length > 0 ? defaults.eosTokens : config.eosTokens;
-  return new Set([...stated, ...tokenizer.eosTokens]);
+  const configTokens = defaults.eosTokens.length > 0 ? defaults.eosTokens : config.eosTokens;
+  return new Set([...configTokens, ...tokenizer.eosTokens]);
 }
 
 /** True if the template ends the prompt inside a thinking block. */
@@ -150,26 +150,26 @@ export function opensThinking(tokenizer: ChatTokenizer, messages: readonly ChatM
 const maxCachedConstraints = 4096;
 
 /** Caches constraints, with their masks, by grammar or choices. */
-export function constraintCache(
+export function createConstraintCache(
   tokenizer: ChatTokenizer,
   config: DecoderConfig,
   eosTokens: ReadonlySet<number>,
 ) {
   let vocabulary: ConstraintVocabulary | undefined;
   const cache = new Map<string, Constraint>();
-  const cached = (key: string, make: () => Constraint) => {
+  const getOrMake = (key: string, make: () => Constraint) => {
     const constraint = cache.get(key) ?? make();
     if (cache.size >= maxCachedConstraints) cache.clear();
     cache.set(key, constraint);
     return constraint;
   };
   return {
-    of: (grammar: AnswerGrammar, thinking: boolean) =>
-      cached(JSON.stringify([grammar, thinking]), () => {
-        vocabulary ??= constraintVocabulary(tokenizer, config.vocabulary, eosTokens);
-        return createConstraint(grammar, vocabulary, thinking);
+    forGrammar: (grammar: AnswerGrammar, isThinking: boolean) =>
+      getOrMake(JSON.stringify([grammar, isThinking]), () => {
+        vocabulary ??= createVocabulary(tokenizer, config.vocabulary, eosTokens);
+        return createConstraint(grammar, vocabulary, isThinking);
       }),
-    among: (texts: readonly string[]) =>
-      cached(JSON.stringify(texts), () => choiceConstraint(replyTokenIds(texts, tokenizer, eosTokens))),
+    forChoices: (texts: readonly string[]) =>
+      getOrMake(JSON.stringify(texts), () => choiceConstraint(replyTokenIds(texts, tokenizer, eosTokens))),
   };
 }

@@ -29,10 +29,10 @@ const maxJointTokens = 256;
 const maxShortPrompt = 64;
 
 /** Memory limit in bytes for the rows of a batch. It doesn't depend on the machine, because it affects rounding. */
-const batchBytes = 2 ** 29;
+const maxBatchBytes = 2 ** 29;
 
 /** Memory limit in bytes for cached prompts. Games that outgrow it are read from the start at every turn. */
-const maxPromptBytes = () => Math.max(batchBytes, machineMemory().total / 4);
+const maxPromptBytes = () => Math.max(maxBatchBytes, machineMemory().totalBytes / 4);
 
 /**
  * Generates replies. A prompt is prefilled once for all its candidates and cached for later requests. Requests are
@@ -62,7 +62,7 @@ export class TextGenerator {
     config: DecoderConfig,
     bytes: TokenBytes,
     maxRequests = 1,
-    memory = { rows: batchBytes, prompts: maxPromptBytes() },
+    memory = { rows: maxBatchBytes, prompts: maxPromptBytes() },
   ) {
     this.#session = session;
     this.#config = config;
@@ -74,8 +74,8 @@ export class TextGenerator {
     const tokensIn = (bytes: number) => Math.floor(bytes / bytesPerToken(cacheShape(config)));
     this.#maxTokens = tokensIn(memory.rows);
     this.#prompts = new PromptCaches(() => session.newCache(), {
-      requests: this.#maxRequests,
-      tokens: tokensIn(memory.prompts),
+      maxRequests: this.#maxRequests,
+      maxTokens: tokensIn(memory.prompts),
       hasStates: this.#hasStates,
     });
   }
@@ -88,7 +88,7 @@ export class TextGenerator {
     });
   }
 
-  forget(): void {
+  clearCache(): void {
     this.#prompts.clear();
   }
 
@@ -111,10 +111,15 @@ export class TextGenerator {
 
   /** Takes the next request from the queue if it can join the current ones. */
   #takeNext(): QueuedRequest | undefined {
-    const count = this.#started().length;
+    const count = this.#startedRequests().length;
     const [work] = this.#queue;
     if (count === 0) this.#rows.begin(this.#maxRequests > 1 && work !== undefined && this.#fits(work));
-    else if (!this.#rows.isShared || count >= this.#maxRequests || work === undefined || !this.#fits(work))
+    else if (
+      !this.#rows.mixesPrompts ||
+      count >= this.#maxRequests ||
+      work === undefined ||
+      !this.#fits(work)
+    )
       return undefined;
     return this.#queue.shift();
   }
@@ -123,21 +128,21 @@ export class TextGenerator {
   #fits({ request }: QueuedRequest): boolean {
     const seedCounts = this.#prefilling.map((one) => one.request.seeds.length);
     const rows = [request.seeds.length, ...seedCounts].reduce((sum, one) => sum + one, this.#rows.all.length);
-    const lengths = [request, ...this.#started().map((one) => one.request)].map(
+    const lengths = [request, ...this.#startedRequests().map((one) => one.request)].map(
       ({ prompt, maxTokens }) => prompt.length + maxTokens,
     );
     return rows * largest([this.#rows.capacity, ...lengths]) <= this.#maxTokens;
   }
 
   /** Returns the requests being read or decoded. */
-  #started(): readonly StartedRequest[] {
+  #startedRequests(): readonly StartedRequest[] {
     return [...new Set([...this.#prefilling, ...this.#rows.all.map(({ work }) => work)])];
   }
 
   /** True if another prompt can be read now, alone or in one pass with the prompts in `#prefilling`. */
   #canRead(): boolean {
     const jointTokens = (this.#prefilling.length + 1) * largest([1, ...this.#prefilling.map(unreadTokens)]);
-    const canJoin = this.#rows.isShared && !this.#hasStates && this.#prefilling.every(isShort);
+    const canJoin = this.#rows.mixesPrompts && !this.#hasStates && this.#prefilling.every(isShort);
     return this.#prefilling.length === 0 || (canJoin && jointTokens <= maxJointTokens);
   }
 
@@ -174,7 +179,7 @@ export class TextGenerator {
         adapter,
         promptCache,
         ownCache: this.#emptyCache,
-        states: cachedPrompt.states.stateAt(from),
+        states: cachedPrompt.states.statesAt(from),
         logitIndices: isLast ? [chunk.length - 1] : [],
       });
       await promptCache.append(output.entries);
@@ -239,7 +244,7 @@ export class TextGenerator {
       candidates,
       request.seeds.map((seed) => new Candidate(seed, request, this.#bytes)),
     );
-    for (const candidate of candidates) candidate.take(logits.slice());
+    for (const candidate of candidates) candidate.chooseNext(logits.slice());
     await this.#rows.join(
       work,
       candidates.filter((candidate) => !candidate.isFinished),
@@ -261,7 +266,7 @@ export class TextGenerator {
   }
 
   async #dropAborted(): Promise<void> {
-    const aborted = new Set(this.#started().filter(({ hooks }) => hooks.isAborted()));
+    const aborted = new Set(this.#startedRequests().filter(({ hooks }) => hooks.isAborted()));
     if (aborted.size === 0) return;
     for (const work of aborted) work.reject(new AbortedError());
     this.#prefilling = this.#prefilling.filter((work) => !aborted.has(work));
@@ -276,8 +281,8 @@ const unreadTokens = ({ cachedPrompt, request }: StartedRequest): number =>
 const isShort = (work: StartedRequest): boolean =>
   work.request.readTogether === true && unreadTokens(work) <= maxShortPrompt;
 
-function resolveFinished(works: readonly StartedRequest[]): void {
-  for (const { candidates, request, cachedTokens, resolve } of new Set(works))
+function resolveFinished(requests: readonly StartedRequest[]): void {
+  for (const { candidates, request, cachedTokens, resolve } of new Set(requests))
     if (candidates.every((candidate) => candidate.isFinished))
       resolve({
         replies: candidates.map((candidate) => candidate.reply()),

@@ -23,9 +23,9 @@ interface PromptEntry extends CachedPrompt {
 }
 
 interface PromptLimits {
-  readonly requests: number;
+  readonly maxRequests: number;
   /** Maximum number of tokens in all cached prompts together; only applies to concurrent requests. */
-  readonly tokens: number;
+  readonly maxTokens: number;
   readonly hasStates: boolean;
 }
 
@@ -49,15 +49,15 @@ export class PromptCaches {
 
   /** Returns a cache with the longest prefix, in whole steps, that `prompt` shares with a cached prompt of its kind. */
   async lookUp(kind: PromptKind, prompt: readonly number[], step = 1): Promise<CachedPrompt> {
-    const isConcurrent = this.#limits.requests > 1;
+    const isConcurrent = this.#limits.maxRequests > 1;
     const peers = this.#prompts.filter(
-      (one) =>
-        one.kind.conversation === kind.conversation &&
-        one.kind.system === kind.system &&
-        (!isConcurrent || one.kind.isLong === kind.isLong),
+      (entry) =>
+        entry.kind.conversation === kind.conversation &&
+        entry.kind.system === kind.system &&
+        (!isConcurrent || entry.kind.isLong === kind.isLong),
     );
     const match = peers
-      .map((hit) => ({ hit, common: commonPrefix(hit.tokens, prompt) }))
+      .map((hit) => ({ hit, common: commonPrefixLength(hit.tokens, prompt) }))
       .reduceRight((best, one) => (one.common > best.common ? one : best), { hit: peers.at(-1), common: 0 });
     const reusableTokens = match.common - (match.common % step);
     const hit =
@@ -68,7 +68,7 @@ export class PromptCaches {
         : this.#cut(match.hit, match.hit.kind.isLong === kind.isLong ? reusableTokens : 0);
     hit.kind = kind;
     hit.lookupLength = prompt.length;
-    this.#prompts = [...this.#prompts.filter((one) => one !== hit), hit];
+    this.#prompts = [...this.#prompts.filter((entry) => entry !== hit), hit];
     if (isConcurrent) this.#evictExcess();
     return hit;
   }
@@ -78,17 +78,17 @@ export class PromptCaches {
     while (this.#prompts.length > 0) this.#drop().cache.reset(0);
   }
 
-  #cut(prompt: PromptEntry, common: number): PromptEntry {
-    const keptLength = this.#limits.hasStates ? prompt.states.cut(common) : common;
+  #cut(prompt: PromptEntry, length: number): PromptEntry {
+    const keptLength = this.#limits.hasStates ? prompt.states.cut(length) : length;
     prompt.cache.truncate(keptLength);
     prompt.tokens = prompt.tokens.slice(0, keptLength);
     return prompt;
   }
 
   /** Copies the common prefix of a cached prompt; the prompt stays unchanged for requests that continue it. */
-  async #copy(kind: PromptKind, from: PromptEntry | undefined, common: number): Promise<PromptEntry> {
+  async #copy(kind: PromptKind, from: PromptEntry | undefined, length: number): Promise<PromptEntry> {
     const states = from?.states.copy() ?? new StateSnapshots();
-    const keptLength = this.#limits.hasStates ? states.cut(common) : common;
+    const keptLength = this.#limits.hasStates ? states.cut(length) : length;
     const tokens = from?.tokens.slice(0, keptLength) ?? [];
     const entries = keptLength > 0 ? await from?.cache.entries(0, 0, keptLength) : undefined;
     const copy = { kind, cache: this.#emptyCache(), states, tokens, lookupLength: 0 };
@@ -97,15 +97,15 @@ export class PromptCaches {
   }
 
   #emptyCache(): TokenCache {
-    const isFull = this.#prompts.length >= Math.max(maxPrompts, 2 * this.#limits.requests);
+    const isFull = this.#prompts.length >= Math.max(maxPrompts, 2 * this.#limits.maxRequests);
     const cache = isFull ? this.#drop().cache : this.#newCache();
     cache.reset(1);
     return cache;
   }
 
   #evictExcess(): void {
-    const total = () => this.#prompts.reduce((sum, one) => sum + one.tokens.length, 0);
-    while (total() > this.#limits.tokens && this.#prompts.length > 1) this.#drop();
+    const total = () => this.#prompts.reduce((sum, entry) => sum + entry.tokens.length, 0);
+    while (total() > this.#limits.maxTokens && this.#prompts.length > 1) this.#drop();
   }
 
   #drop(): PromptEntry {
@@ -118,7 +118,7 @@ export class PromptCaches {
 /** True while another request is reading the prompt, or if that request was aborted. */
 const isUnread = ({ lookupLength, tokens }: PromptEntry): boolean => tokens.length < lookupLength;
 
-export function commonPrefix(a: readonly number[], b: readonly number[]): number {
+export function commonPrefixLength(a: readonly number[], b: readonly number[]): number {
   const limit = Math.min(a.length, b.length);
   let length = 0;
   while (length < limit && a[length] === b[length]) length++;

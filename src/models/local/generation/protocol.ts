@@ -62,6 +62,6 @@ export type ParentMessage =
 export type ChildMessage =
   | { readonly kind: 'loaded'; readonly report: LoadReport }
   | { readonly kind: 'load-failed'; readonly failure: FailureReport }
-  | { readonly kind: 'read'; readonly id: number; readonly read: number; readonly of: number }
+  | { readonly kind: 'read'; readonly id: number; readonly read: number; readonly total: number }
   | { readonly kind: 'done'; readonly id: number; readonly result: JobResult }
   | { readonly kind: 'failed'; readonly id: number; readonly failure: FailureReport };

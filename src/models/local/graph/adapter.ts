@@ -6,7 +6,7 @@ import { readJson } from '../../../base/files/files.js';
 import { type LoraScaling, loraScale, parseAdapterConfig } from '../weights/adapter-config.js';
 import type { DecoderConfig, Recurrence } from '../weights/decoder-config.js';
 import { toFloat32 } from '../weights/quantization.js';
-import { readSafetensors, readTensorBytes, type StoredTensor, textName } from '../weights/safetensors.js';
+import { readSafetensors, readTensorBytes, type StoredTensor, textOnlyName } from '../weights/safetensors.js';
 import { decoderTensors, requireTensor } from './parameters.js';
 
 /** Linear modules that policyloop can train adapters for, by Llama's names. */
@@ -72,19 +72,19 @@ export function readAdapter(
       'use the directory of a LoRA adapter, with adapter_config.json and adapter_model.safetensors',
     );
   const { base, scaling, alphaOf } = parseAdapterConfig(raw, file, ignoredKeys);
-  const weights = path.join(directory, 'adapter_model.safetensors');
-  if (!existsSync(weights))
+  const weightsFile = path.join(directory, 'adapter_model.safetensors');
+  if (!existsSync(weightsFile))
     throw unusableError(
       'there is no adapter_model.safetensors in this directory',
       'if the adapter is in another format (adapter_model.bin), save it again with PEFT',
     );
-  const modules = [...factorsIn(weights)].map(([module, factors]) => {
+  const modules = [...factorsIn(weightsFile)].map(([module, factors]) => {
     const { a, b, rank } = pairOf(module, factors);
     return [module, { a, b, rank, scale: loraScale({ ...scaling, rank, alpha: alphaOf(module) }) }] as const;
   });
   if (modules.length > 0) return { directory, base, scaling, modules: new Map(modules) };
   throw new UserError({
-    file: weights,
+    file: weightsFile,
     message: "this adapter has no factors, so it wouldn't change anything",
   });
 }
@@ -136,7 +136,7 @@ type FactorTensors = { readonly [Part in 'lora_A' | 'lora_B']?: StoredTensor };
 function factorsIn(file: string): ReadonlyMap<string, FactorTensors> {
   const factorsByModule = new Map<string, FactorTensors>();
   for (const tensor of readSafetensors(file).tensors) {
-    const name = textName(
+    const name = textOnlyName(
       tensor.name.startsWith(adapterPrefix) ? tensor.name.slice(adapterPrefix.length) : tensor.name,
     );
     const [, module = '', last = '', part] = /^(.*\.(\w+))\.(lora_[AB])\.weight$/.exec(name) ?? [];
@@ -181,5 +181,5 @@ function requireFinite(tensor: StoredTensor): void {
   );
 }
 
-const tensorError = ({ file, name }: StoredTensor, what: string, hint = 'save it again with PEFT') =>
-  new UserError({ file, field: name, message: `can't use this adapter: the tensor ${what}`, hint });
+const tensorError = ({ file, name }: StoredTensor, problem: string, hint = 'save it again with PEFT') =>
+  new UserError({ file, field: name, message: `can't use this adapter: the tensor ${problem}`, hint });

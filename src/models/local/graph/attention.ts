@@ -54,7 +54,7 @@ export function emitShapes({ g, config }: DecoderBuild, ids: Value, given?: Valu
   const concat = (...parts: Value[]) => g.op('Concat', parts, { axis: 0 });
   const one = g.integers([1]);
   const rowGroups = () => g.op('Where', [g.op('Equal', [tokens, one]), batch, one]);
-  const queryMatrices = given ?? (g.shaders || group > 1 ? one : rowGroups());
+  const queryMatrices = given ?? (g.usesShaders || group > 1 ? one : rowGroups());
   return {
     batch,
     tokens,
@@ -86,8 +86,8 @@ export function emitBias(
   const keys = g.op('Unsqueeze', [allPositions, g.integers([-2])]);
   let visible = g.op('LessOrEqual', [keys, queries]);
   if (window !== undefined) {
-    const near = g.op('Less', [g.op('Sub', [queries, keys]), g.int32s([window], [])]);
-    visible = g.op('And', [visible, near]);
+    const inWindow = g.op('Less', [g.op('Sub', [queries, keys]), g.int32s([window], [])]);
+    visible = g.op('And', [visible, inWindow]);
   }
   const bias = g.op('Where', [visible, g.floats(precision, [0], []), g.floats(precision, [maskValue], [])]);
   // [P, S, T + S] → [P, g·S, T + S], because the query heads of a group are consecutive.
@@ -105,7 +105,7 @@ interface AttentionContext {
   readonly rotation: Rotation | undefined;
   /** Factors by which the queries are multiplied, broadcast over [B, S, kvHeads, g, headDim]. */
   readonly growth: Value | undefined;
-  readonly mix: (projected: Qkv) => AttentionResult;
+  readonly mix: (qkv: Qkv) => AttentionResult;
 }
 
 /** The cached segments that queries attend to in addition to the new tokens, and the bias that masks both. */
@@ -131,8 +131,8 @@ export function emitAttention(
   context: AttentionContext,
 ): { output: Value; keys: Value; values: Value } {
   const { g, config } = build;
-  const { gate, ...projected } = projections(build, module, x, context);
-  const { merged, keys, values } = context.mix(projected);
+  const { gate, ...qkv } = emitQkv(build, module, x, context);
+  const { merged, keys, values } = context.mix(qkv);
   const output = build.parameters.linear(
     `${module}.${config.modules.attentionOutput}`,
     gate === undefined ? merged : g.op('Mul', [merged, g.op('Sigmoid', [gate])]),
@@ -142,15 +142,15 @@ export function emitAttention(
 }
 
 /** Emits the attention of each row to the segments and to its own new tokens. */
-export function mixSegments(build: DecoderBuild, seen: VisibleSegments, projected: Qkv): AttentionResult {
+export function mixSegments(build: DecoderBuild, visible: VisibleSegments, qkv: Qkv): AttentionResult {
   const { g, config } = build;
-  const { shapes } = seen;
+  const { shapes } = visible;
   // [B, S, kvHeads, ·, headDim] → [kvHeads, B, ·, S, headDim]
   const headsFirst = (one: Value) => g.op('Transpose', [one], { perm: [2, 0, 3, 1, 4] });
-  const queries = g.op('Reshape', [headsFirst(projected.query), shapes.grouped]);
-  const keys = g.op('Reshape', [headsFirst(projected.key), shapes.newKeys]);
-  const values = g.op('Reshape', [headsFirst(projected.value), shapes.newKeys]);
-  const sums = g.op('Reshape', [attend(build, seen, queries, keys, values), shapes.ungrouped]);
+  const queries = g.op('Reshape', [headsFirst(qkv.query), shapes.grouped]);
+  const keys = g.op('Reshape', [headsFirst(qkv.key), shapes.newKeys]);
+  const values = g.op('Reshape', [headsFirst(qkv.value), shapes.newKeys]);
+  const sums = g.op('Reshape', [attend(build, visible, queries, keys, values), shapes.ungrouped]);
   // [kvHeads, B, g, S, headDim] → [B, S, kvHeads, g, headDim] → [N, heads·headDim]
   const merged = g.op('Reshape', [
     g.op('Transpose', [sums], { perm: [1, 3, 0, 2, 4] }),
@@ -173,7 +173,7 @@ interface Projections extends Qkv {
 }
 
 /** Emits queries, keys and values, normalised and rotated if the model requires it. */
-function projections(build: DecoderBuild, module: string, x: Value, context: AttentionContext): Projections {
+function emitQkv(build: DecoderBuild, module: string, x: Value, context: AttentionContext): Projections {
   const { g, config, parameters } = build;
   const { bias, modules, qkNorm, queryGate } = config;
   const { shapes, rotation } = context;
@@ -182,7 +182,7 @@ function projections(build: DecoderBuild, module: string, x: Value, context: Att
     paths.length === 1 ? parameters.linear(paths[0]!, x, bias.qkv) : parameters.stacked?.(paths, x, bias.qkv);
   if (fused !== undefined && rotation !== undefined && !qkNorm && !queryGate)
     return rotateTogether(build, fused, rotation, context);
-  const parts = fused && g.split('Split', [fused, g.integers(projectionWidths(config))], 3, { axis: -1 });
+  const parts = fused && g.addNode('Split', [fused, g.integers(projectionWidths(config))], 3, { axis: -1 });
   const product = (index: number) => parts?.[index] ?? parameters.linear(paths[index]!, x, bias.qkv);
   const shaped = (part: Value, shape: Value, norm?: string) => {
     const normed = (value: Value) =>
@@ -214,10 +214,10 @@ function rotateTogether(
   const { g, config } = build;
   const { heads, kvHeads, scoreScale } = config;
   const { shapes } = context;
-  const all = g.op('Reshape', [product, shapes.allHeads]);
-  const turned = rotate(build, all, rotation.allHeads);
+  const allHeads = g.op('Reshape', [product, shapes.allHeads]);
+  const rotated = rotate(build, allHeads, rotation.allHeads);
   const sizes = g.integers([heads, kvHeads, kvHeads]);
-  const [query, key, value] = g.split('Split', [turned, sizes], 3, { axis: 2 });
+  const [query, key, value] = g.addNode('Split', [rotated, sizes], 3, { axis: 2 });
   const grouped = g.op('Reshape', [query!, shapes.queries]);
   return {
     query: scaleQueries(build, grouped, scoreScale / rotationScale(config), context),
@@ -230,7 +230,7 @@ function rotateTogether(
 function splitGate({ g, config: { heads, headDim } }: DecoderBuild, product: Value): Value[] {
   const pairs = g.op('Reshape', [product, g.integers([-1, heads, 2 * headDim])]);
   return g
-    .split('Split', [pairs], 2, { axis: -1 })
+    .addNode('Split', [pairs], 2, { axis: -1 })
     .map((half) => g.op('Reshape', [half, g.integers([-1, heads * headDim])]));
 }
 
@@ -259,7 +259,7 @@ function attend(
   const weights = g.op('Softmax', [g.op('Add', [applyCap(build, joined, scoreCap), bias])], { axis: -1 });
   if (segments.length === 0) return multiply(weights, values);
   const lengths = join(...segments.map(({ length }) => length), shapes.tokens);
-  const parts = g.split('Split', [weights, lengths], segments.length + 1, { axis: -1 });
+  const parts = g.addNode('Split', [weights, lengths], segments.length + 1, { axis: -1 });
   const sums = segments.map(({ values: cached, length, shared }, index) => {
     if (!shared) return multiply(parts[index]!, cached);
     const flat = g.op('Reshape', [

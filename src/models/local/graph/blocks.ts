@@ -19,7 +19,7 @@ export interface TokenBlocks {
 export function emitBlockMixer(
   build: DecoderBuild,
   { prompts, replies, promptPositions, replyPositions, slots }: TokenBlocks,
-): (window: number | undefined) => (projected: Qkv) => AttentionResult {
+): (window: number | undefined) => (qkv: Qkv) => AttentionResult {
   const { g, config } = build;
   const { headDim, heads, kvHeads } = config;
   const size = g.op('Shape', [replies]);
@@ -36,7 +36,7 @@ export function emitBlockMixer(
     g.op('Unsqueeze', [promptPositions, g.integers([1])]),
     join(families, group, length),
   ]);
-  const places = {
+  const tokenPositions = {
     prompts: { positions: promptPositions },
     replies: { positions: ownPositions, cachedPositions: g.op('Reshape', [repeated, join(rows, length)]) },
   };
@@ -51,28 +51,28 @@ export function emitBlockMixer(
     key: gather(key, kvHeads, block, shapes.keys),
     value: gather(value, kvHeads, block, shapes.keys),
   });
-  const mixers = new Map<number | undefined, (projected: Qkv) => AttentionResult>();
+  const mixers = new Map<number | undefined, (qkv: Qkv) => AttentionResult>();
   return (window) => {
     const found = mixers.get(window);
     if (found !== undefined) return found;
     const biases = {
-      prompts: emitBias(build, window, places.prompts),
-      replies: emitBias(build, window, places.replies),
+      prompts: emitBias(build, window, tokenPositions.prompts),
+      replies: emitBias(build, window, tokenPositions.replies),
     };
-    const mix = (projected: Qkv): AttentionResult => {
+    const mix = (qkv: Qkv): AttentionResult => {
       const promptMix = mixSegments(
         build,
         { shapes: promptShapes, bias: biases.prompts, segments: [] },
-        pack(projected, prompts, promptShapes),
+        pack(qkv, prompts, promptShapes),
       );
       const segment = { keys: promptMix.keys, values: promptMix.values, shared: true, length };
       const replyMix = mixSegments(
         build,
         { shapes: replyShapes, bias: biases.replies, segments: [segment] },
-        pack(projected, replies, replyShapes),
+        pack(qkv, replies, replyShapes),
       );
-      const all = g.op('Concat', [promptMix.merged, replyMix.merged], { axis: 0 });
-      return { ...promptMix, merged: g.op('Gather', [all, slots], { axis: 0 }) };
+      const slotOutputs = g.op('Concat', [promptMix.merged, replyMix.merged], { axis: 0 });
+      return { ...promptMix, merged: g.op('Gather', [slotOutputs, slots], { axis: 0 }) };
     };
     mixers.set(window, mix);
     return mix;

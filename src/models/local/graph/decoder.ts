@@ -74,7 +74,7 @@ export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): Decode
   const rowMixer = (window: number | undefined, segments: readonly CachedSegment[]) => {
     const bias = biases.get(window) ?? emitBias(build, window, inputs);
     biases.set(window, bias);
-    return (projected: Qkv) => mixSegments(build, { shapes, bias, segments }, projected);
+    return (qkv: Qkv) => mixSegments(build, { shapes, bias, segments }, qkv);
   };
   const attend = (layer: LayerConfig, module: string, x: () => Value) => {
     const rope = JSON.stringify(layer.rope);
@@ -114,9 +114,9 @@ function embedTokens(build: DecoderBuild, { ids, positions }: DecoderInputs, fla
   const { g, config, parameters } = build;
   const { embedding, positions: positionName } = config.modules;
   const tokens = scaleBy(build, parameters.embed(embedding, ids), config.embeddingFactor);
-  const all =
+  const embeddings =
     positionName === undefined ? tokens : g.op('Add', [tokens, parameters.embed(positionName, positions)]);
-  return g.op('Reshape', [all, flat]);
+  return g.op('Reshape', [embeddings, flat]);
 }
 
 /** Emits the factors by which the queries of the new tokens are scaled: [S, 1, 1, 1] or [P, S, 1, 1, 1]. */
@@ -124,17 +124,17 @@ function emitQueryGrowth(build: DecoderBuild, positions: Value): Value | undefin
   const { g, precision } = build;
   const { queryGrowth } = build.config;
   if (queryGrowth === undefined) return undefined;
-  const number = (value: number) => g.floats(precision, [value], []);
-  const places = g.op('Unsqueeze', [g.cast(positions, precision), g.integers([-3, -2, -1])]);
-  const periods = g.op('Floor', [g.op('Div', [places, number(queryGrowth.context)])]);
-  const logarithm = g.op('Log', [g.op('Add', [periods, number(1)])]);
-  return g.op('Add', [g.op('Mul', [logarithm, number(queryGrowth.beta)]), number(1)]);
+  const scalar = (value: number) => g.floats(precision, [value], []);
+  const floatPositions = g.op('Unsqueeze', [g.cast(positions, precision), g.integers([-3, -2, -1])]);
+  const periods = g.op('Floor', [g.op('Div', [floatPositions, scalar(queryGrowth.context)])]);
+  const logarithm = g.op('Log', [g.op('Add', [periods, scalar(1)])]);
+  return g.op('Add', [g.op('Mul', [logarithm, scalar(queryGrowth.beta)]), scalar(1)]);
 }
 
 /** Emits the input of the head: the selected rows of the hidden state after the final norm, [R, H]. */
 export function headInput(build: DecoderBuild, hidden: Value, rows: Value): Value {
-  const chosen = build.g.op('Gather', [hidden, rows], { axis: 0 });
-  return applyNorm(build, chosen, build.config.modules.finalNorm);
+  const chosenRows = build.g.op('Gather', [hidden, rows], { axis: 0 });
+  return applyNorm(build, chosenRows, build.config.modules.finalNorm);
 }
 
 /** Emits the logits [R, V] of normalised rows [R, H]. */
@@ -154,7 +154,7 @@ function feedForward(build: DecoderBuild, layer: string, x: Value): Value {
     fused === undefined ? paths.map((module) => parameters.linear(module, x, config.bias.mlp)) : [fused];
   const [gate, up] =
     config.gated && products.length === 1
-      ? (g.split('Split', [products[0]!], 2, { axis: -1 }) as [Value, Value])
+      ? (g.addNode('Split', [products[0]!], 2, { axis: -1 }) as [Value, Value])
       : products;
   const active = activate(build, gate!);
   const inner = up === undefined ? active : g.op('Mul', [active, up]);
@@ -172,7 +172,7 @@ function activate(build: DecoderBuild, x: Value): Value {
 
 /** Outputs the new keys, then the new values; without shaders, as one tensor, because each output costs time. */
 function emitEntries(g: GraphBuilder, entries: readonly Value[], shape: readonly (number | string)[]): void {
-  if (g.shaders)
+  if (g.usesShaders)
     for (const [i, value] of entries.entries()) g.output(`entries.${i}`, value, 'float32', shape);
   else g.output('entries', g.op('Concat', entries, { axis: 0 }), 'float32', ['entries', ...shape.slice(1)]);
 }
@@ -189,8 +189,8 @@ export function buildInferenceGraph(
   const positions = g.input('positions', 'int32', ['P', 'S']);
   const cachedPositions = g.input('cached_positions', 'int32', ['P', 'T']);
   const rows = g.input('rows', 'int32', ['R']);
-  const hasLong = longRopeStart(config.layers) !== undefined;
-  const sequence = hasLong
+  const hasLongRope = longRopeStart(config.layers) !== undefined;
+  const sequence = hasLongRope
     ? { sequenceTokens: g.op('Unsqueeze', [g.input('sequence_tokens', 'int32', ['P']), g.integers([-1])]) }
     : {};
   const segment = (kind: 'prompt' | 'own', batch: number | string, tokens: string) => {

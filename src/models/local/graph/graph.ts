@@ -58,10 +58,10 @@ export class GraphBuilder {
   #computed = new Map<string, Value>();
   #count = 0;
   /** True if the graph will run on `shaderDevice`. */
-  readonly shaders: boolean;
+  readonly usesShaders: boolean;
 
   constructor(device = 'cpu') {
-    this.shaders = device === shaderDevice;
+    this.usesShaders = device === shaderDevice;
   }
 
   input(name: string, type: ElementType, shape: readonly (number | string)[]): Value {
@@ -76,31 +76,31 @@ export class GraphBuilder {
 
   /** Adds an ONNX operator with one result. An input of '' omits an optional input. */
   op(op: string, inputs: readonly Value[], attributes: Readonly<Record<string, AttributeInput>> = {}): Value {
-    if (!this.#givesIntegers(op, inputs)) return this.split(op, inputs, 1, attributes)[0]!;
+    if (!this.#computesSizes(op, inputs)) return this.addNode(op, inputs, 1, attributes)[0]!;
     const key = `${op}(${inputs})${JSON.stringify(attributes)}`;
     const known = this.#computed.get(key);
     if (known !== undefined) return known;
-    const value = this.split(op, inputs, 1, attributes)[0]!;
+    const value = this.addNode(op, inputs, 1, attributes)[0]!;
     this.#integers.add(value);
     this.#computed.set(key, value);
     return value;
   }
 
   /** True if the operator computes sizes. Each size is computed only once, because a smaller graph loads faster. */
-  #givesIntegers(op: string, inputs: readonly Value[]): boolean {
+  #computesSizes(op: string, inputs: readonly Value[]): boolean {
     if (op === 'Shape') return true;
     return sizeOperators.has(op) && inputs.every((name) => this.#integers.has(name));
   }
 
-  split(
+  addNode(
     op: string,
     inputs: readonly Value[],
-    outputs: number,
+    outputCount: number,
     attributes: Readonly<Record<string, AttributeInput>> = {},
     domain = '',
   ): readonly Value[] {
-    const names = Array.from({ length: outputs }, () => `v${this.#count++}`);
-    this.#nodes.push({ op, domain, inputs, outputs: names, attributes: typedAttributes(attributes) });
+    const names = Array.from({ length: outputCount }, () => `v${this.#count++}`);
+    this.#nodes.push({ op, domain, inputs, outputs: names, attributes: toAttributes(attributes) });
     return names;
   }
 
@@ -123,7 +123,7 @@ export class GraphBuilder {
     const output = emit();
     // An outline lacks the composite's inner sizes, so later operators must not reuse them.
     this.#computed = outerComputed;
-    const node = { op, domain: '', inputs, outputs: [output], attributes: typedAttributes(attributes) };
+    const node = { op, domain: '', inputs, outputs: [output], attributes: toAttributes(attributes) };
     this.#composites.push({ start, end: this.#nodes.length, node });
     return output;
   }
@@ -138,7 +138,7 @@ export class GraphBuilder {
     return tensor.name;
   }
 
-  exact(tensor: StoredTensor, precision: Precision): Value {
+  storedAs(tensor: StoredTensor, precision: Precision): Value {
     const value = this.stored(tensor);
     return storedType(tensor) === precision ? value : this.cast(value, precision);
   }
@@ -211,7 +211,7 @@ export class GraphBuilder {
   build(name: string, input?: Value): BuiltGraph {
     const graph = this.describe(name);
     const model =
-      input === undefined || this.shaders ? writeOnnxModel(graph) : modelWithoutShapes(graph, input);
+      input === undefined || this.usesShaders ? writeOnnxModel(graph) : modelWithoutShapes(graph, input);
     return { model, folder: this.#folder, graph };
   }
 
@@ -220,10 +220,10 @@ export class GraphBuilder {
   }
 }
 
-const typedAttributes = (attributes: Readonly<Record<string, AttributeInput>>) =>
-  Object.fromEntries(Object.entries(attributes).map(([name, value]) => [name, typedAttribute(value)]));
+const toAttributes = (attributes: Readonly<Record<string, AttributeInput>>) =>
+  Object.fromEntries(Object.entries(attributes).map(([name, value]) => [name, toAttribute(value)]));
 
-function typedAttribute(input: AttributeInput): Attribute {
+function toAttribute(input: AttributeInput): Attribute {
   if (typeof input === 'number') return { kind: 'int', value: input };
   if (typeof input === 'string') return { kind: 'string', value: input };
   return 'float' in input ? { kind: 'float', value: input.float } : { kind: 'ints', value: input };
@@ -250,9 +250,9 @@ function commonAncestor(files: readonly string[]): string | undefined {
   if (first === undefined) return undefined;
   let depth = first.length;
   for (const parts of others) {
-    let same = 0;
-    while (same < depth && same < parts.length && parts[same] === first[same]) same++;
-    depth = same;
+    let level = 0;
+    while (level < depth && level < parts.length && parts[level] === first[level]) level++;
+    depth = level;
   }
   return first.slice(0, depth).join(path.sep) || path.sep;
 }

@@ -18,12 +18,12 @@ export function modelWithoutShapes(graph: OnnxGraph, input: string): Uint8Array 
     graph.initializers.filter(({ data }) => data.kind === 'inline').map(({ name }) => name),
   );
   const slices = new Map<string, OnnxNode>();
-  const nodes = graph.nodes.map((one) => {
-    const [from, target] = one.inputs as [string, string];
-    if (one.op !== 'Reshape' || !constants.has(target)) return one;
+  const nodes = graph.nodes.map((original) => {
+    const [from, target] = original.inputs as [string, string];
+    if (original.op !== 'Reshape' || !constants.has(target)) return original;
     const hidden = `hidden.${target}`;
     slices.set(hidden, node('Slice', [target, 'hidden.start', 'hidden.end'], hidden));
-    return { ...one, inputs: [from, hidden] };
+    return { ...original, inputs: [from, hidden] };
   });
   const endNodes = [
     node('Shape', [input], 'hidden.shape'),

@@ -23,12 +23,12 @@ export function loraParameters(
     stacked: (modules, x, bias) =>
       modules.some((module) => factors(module) !== undefined) ? undefined : base.stacked?.(modules, x, bias),
     linear(module, x, bias) {
-      const found = factors(module);
+      const lora = factors(module);
       const product = base.linear(module, x, bias);
-      if (found === undefined) return product;
-      const lowRank = g.op('Gemm', [dropout(module, x), found.a], { transB: 1 });
-      const scaled = g.op('Mul', [lowRank, g.floats(precision, [found.scale], [])]);
-      return g.op('Add', [product, g.op('Gemm', [scaled, found.b], { transB: 1 })]);
+      if (lora === undefined) return product;
+      const lowRank = g.op('Gemm', [dropout(module, x), lora.a], { transB: 1 });
+      const scaled = g.op('Mul', [lowRank, g.floats(precision, [lora.scale], [])]);
+      return g.op('Add', [product, g.op('Gemm', [scaled, lora.b], { transB: 1 })]);
     },
   };
 }
@@ -42,6 +42,6 @@ export function adapterParameters(
 ): ParameterSource {
   return loraParameters(g, base, precision, (module) => {
     const change = adapter.modules.get(module);
-    return change && { ...change, a: g.exact(change.a, precision), b: g.exact(change.b, precision) };
+    return change && { ...change, a: g.storedAs(change.a, precision), b: g.storedAs(change.b, precision) };
   });
 }

@@ -74,12 +74,12 @@ export interface OnnxGraph {
 const opset = 17;
 const irVersion = 9;
 
-/** @param declared whether inputs and outputs declare their shapes */
-export function writeOnnxModel(graph: OnnxGraph, declared = true): Uint8Array {
+/** @param declaresShapes whether inputs and outputs declare their shapes */
+export function writeOnnxModel(graph: OnnxGraph, declaresShapes = true): Uint8Array {
   return Buffer.concat([
     integerField(1, irVersion),
     textField(2, 'policyloop'),
-    messageField(7, Buffer.concat(graphFields(graph, declared))),
+    messageField(7, Buffer.concat(graphFields(graph, declaresShapes))),
     messageField(8, textField(1, ''), integerField(2, opset)),
     messageField(8, textField(1, 'com.microsoft'), integerField(2, 1)),
   ]);
@@ -87,12 +87,12 @@ export function writeOnnxModel(graph: OnnxGraph, declared = true): Uint8Array {
 
 type Fields = readonly Uint8Array[];
 
-const graphFields = (graph: OnnxGraph, declared: boolean): Fields => [
+const graphFields = (graph: OnnxGraph, declaresShapes: boolean): Fields => [
   ...graph.nodes.map((node, index) => messageField(1, ...nodeFields(node, index))),
   textField(2, graph.name),
   ...graph.initializers.map((initializer) => messageField(5, ...tensorFields(initializer))),
-  ...graph.inputs.map((value) => messageField(11, ...valueInfoFields(value, declared))),
-  ...graph.outputs.map((value) => messageField(12, ...valueInfoFields(value, declared))),
+  ...graph.inputs.map((value) => messageField(11, ...valueInfoFields(value, declaresShapes))),
+  ...graph.outputs.map((value) => messageField(12, ...valueInfoFields(value, declaresShapes))),
 ];
 
 const nodeFields = (node: OnnxNode, index: number): Fields => [
@@ -135,12 +135,12 @@ const tensorFields = ({ name, type, shape, data }: OnnxInitializer): Fields => [
 
 const entry = (key: string, value: string) => messageField(13, textField(1, key), textField(2, value));
 
-function valueInfoFields({ name, type, shape }: OnnxValue, declared: boolean): Fields {
+function valueInfoFields({ name, type, shape }: OnnxValue, declaresShapes: boolean): Fields {
   const dimensions = shape.map((dimension) =>
     messageField(1, typeof dimension === 'number' ? integerField(1, dimension) : textField(2, dimension)),
   );
-  const known = declared ? [messageField(2, ...dimensions)] : [];
-  const tensorType = messageField(1, integerField(1, elementTypeNumbers[type]), ...known);
+  const shapeField = declaresShapes ? [messageField(2, ...dimensions)] : [];
+  const tensorType = messageField(1, integerField(1, elementTypeNumbers[type]), ...shapeField);
   return [textField(1, name), messageField(2, tensorType)];
 }
 

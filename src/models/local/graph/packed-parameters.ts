@@ -12,7 +12,7 @@ import { decoderTensors, type ParameterSource, requireTensor } from './parameter
  * Rounds and packs matrices, or packs a file's own blocks; undefined if there is nothing to pack.
  * @throws UserError if blocks would have to be converted to another type, or the result can't be written
  */
-export function packedWeights(
+export function packWeights(
   model: string,
   config: DecoderConfig,
   weights: StoredTensors,
@@ -54,7 +54,7 @@ export function multipliedMatrices(config: DecoderConfig, weights: StoredTensors
 export function packedParameters(
   g: GraphBuilder,
   { matrices, format }: PackedWeights,
-  exact: ParameterSource,
+  base: ParameterSource,
   stacking = false,
 ): ParameterSource {
   const sums = new Map<string, Value>();
@@ -71,51 +71,51 @@ export function packedParameters(
   };
   const multiply = (x: Value, matrix: PackedMatrix): Value => {
     const { rows, columns, bits, block, codes, scales, offsets } = matrix;
-    const accuracy = !g.shaders && { accuracy_level: 4 };
+    const accuracy = !g.usesShaders && { accuracy_level: 4 };
     const attributes = { K: columns, N: rows, bits, block_size: block, ...accuracy };
     const inputs = [x, g.stored(codes), g.stored(scales)];
-    const product = g.split('MatMulNBits', inputs, 1, attributes, 'com.microsoft')[0]!;
+    const product = g.addNode('MatMulNBits', inputs, 1, attributes, 'com.microsoft')[0]!;
     if (offsets === undefined) return product;
     return g.op('Gemm', [blockSums(x, matrix), g.stored(offsets), product], { transB: 1 });
   };
   return {
-    ...exact,
+    ...base,
     stacked(modules, x, bias) {
       const parts = modules.map((module) => matrices.get(`${module}.weight`));
-      const stack = stacking && parts.length > 1 ? stackedMatrix(parts) : undefined;
+      const stack = stacking && parts.length > 1 ? stackMatrices(parts) : undefined;
       if (stack === undefined) return undefined;
-      const biases = modules.map((module) => (bias ? exact.vector(`${module}.bias`) : ''));
+      const biases = modules.map((module) => (bias ? base.vector(`${module}.bias`) : ''));
       const product = multiply(x, stack);
       return bias ? g.op('Add', [product, g.op('Concat', biases, { axis: 0 })]) : product;
     },
     linear(module, x, bias): Value {
       const matrix = matrices.get(`${module}.weight`);
-      if (matrix === undefined) return exact.linear(module, x, bias);
+      if (matrix === undefined) return base.linear(module, x, bias);
       const product = multiply(x, matrix);
-      return bias ? g.op('Add', [product, exact.vector(`${module}.bias`)]) : product;
+      return bias ? g.op('Add', [product, base.vector(`${module}.bias`)]) : product;
     },
-    ...(format === undefined && { embed: (module, ids) => embedRows(g, matrices, exact, module, ids) }),
+    ...(format === undefined && { embed: (module, ids) => embedRows(g, matrices, base, module, ids) }),
   };
 }
 
 /** Combines matrices stored one after another; undefined if they aren't adjacent or are packed differently. */
-function stackedMatrix(parts: readonly (PackedMatrix | undefined)[]): PackedMatrix | undefined {
+function stackMatrices(parts: readonly (PackedMatrix | undefined)[]): PackedMatrix | undefined {
   const [first] = parts;
   if (first === undefined) return undefined;
   const isUniform = parts.every(
     (part) => part?.bits === first.bits && part.block === first.block && part.columns === first.columns,
   );
   if (!isUniform) return undefined;
-  const codes = stackedTensor(parts.map((part) => part!.codes));
-  const scales = stackedTensor(parts.map((part) => part!.scales));
+  const codes = stackTensors(parts.map((part) => part!.codes));
+  const scales = stackTensors(parts.map((part) => part!.scales));
   if (codes === undefined || scales === undefined) return undefined;
   const rows = codes.shape[0]!;
   if (parts.every((part) => part!.offsets === undefined)) return { ...first, rows, codes, scales };
-  const offsets = stackedTensor(parts.map((part) => part!.offsets));
+  const offsets = stackTensors(parts.map((part) => part!.offsets));
   return offsets && { ...first, rows, codes, scales, offsets };
 }
 
-function stackedTensor(parts: readonly (StoredTensor | undefined)[]): StoredTensor | undefined {
+function stackTensors(parts: readonly (StoredTensor | undefined)[]): StoredTensor | undefined {
   const [first] = parts;
   if (first === undefined) return undefined;
   let end = first.offset;
@@ -133,17 +133,17 @@ function stackedTensor(parts: readonly (StoredTensor | undefined)[]): StoredTens
 export function unpackedParameters(
   g: GraphBuilder,
   { matrices }: PackedWeights,
-  exact: ParameterSource,
+  base: ParameterSource,
 ): ParameterSource {
   return {
-    ...exact,
+    ...base,
     linear(module, x, bias): Value {
       const matrix = matrices.get(`${module}.weight`);
-      if (matrix === undefined) return exact.linear(module, x, bias);
+      if (matrix === undefined) return base.linear(module, x, bias);
       const weight = unpack(g, matrix, (tensor) => g.stored(tensor), [matrix.rows]);
-      return g.op('Gemm', bias ? [x, weight, exact.vector(`${module}.bias`)] : [x, weight], { transB: 1 });
+      return g.op('Gemm', bias ? [x, weight, base.vector(`${module}.bias`)] : [x, weight], { transB: 1 });
     },
-    embed: (module, ids) => embedRows(g, matrices, exact, module, ids),
+    embed: (module, ids) => embedRows(g, matrices, base, module, ids),
   };
 }
 
@@ -151,12 +151,12 @@ export function unpackedParameters(
 function embedRows(
   g: GraphBuilder,
   matrices: PackedWeights['matrices'],
-  exact: ParameterSource,
+  base: ParameterSource,
   module: string,
   ids: Value,
 ): Value {
   const matrix = matrices.get(`${module}.weight`);
-  if (matrix === undefined) return exact.embed(module, ids);
+  if (matrix === undefined) return base.embed(module, ids);
   const shape = g.op('Shape', [ids]);
   const flat = g.op('Reshape', [ids, g.integers([-1])]);
   const rows = unpack(g, matrix, (tensor) => g.op('Gather', [g.stored(tensor), flat], { axis: 0 }), [-1]);
@@ -167,14 +167,14 @@ function embedRows(
 function unpack(
   g: GraphBuilder,
   { bits, block, columns, codes, scales, offsets }: PackedMatrix,
-  part: (tensor: StoredTensor) => Value,
+  emitRows: (tensor: StoredTensor) => Value,
   rows: readonly [number],
 ): Value {
-  const bytes = part(codes);
+  const bytes = emitRows(codes);
   const blocks = codes.shape[1]!;
-  const perBlock = (tensor: StoredTensor) => g.op('Unsqueeze', [part(tensor), g.integers([-1])]);
-  const levels = g.cast(bits === 8 ? bytes : nibbles(g, bytes, blocks, block), 'float32');
-  const centered = g.op('Sub', [levels, g.floats('float32', [2 ** (bits - 1)], [])]);
+  const perBlock = (tensor: StoredTensor) => g.op('Unsqueeze', [emitRows(tensor), g.integers([-1])]);
+  const floatCodes = g.cast(bits === 8 ? bytes : splitNibbles(g, bytes, blocks, block), 'float32');
+  const centered = g.op('Sub', [floatCodes, g.floats('float32', [2 ** (bits - 1)], [])]);
   const scaled = g.op('Mul', [centered, perBlock(scales)]);
   const values = offsets === undefined ? scaled : g.op('Add', [scaled, perBlock(offsets)]);
   const padded = g.op('Reshape', [values, g.integers([...rows, blocks * block])]);
@@ -183,7 +183,7 @@ function unpack(
 }
 
 /** Splits each byte into its two codes: [rows, blocks, block]. */
-function nibbles(g: GraphBuilder, bytes: Value, blocks: number, block: number): Value {
+function splitNibbles(g: GraphBuilder, bytes: Value, blocks: number, block: number): Value {
   const four = g.bytes([4]);
   const shift = (value: Value, direction: string) => g.op('BitShift', [value, four], { direction });
   const halves = [shift(shift(bytes, 'LEFT'), 'RIGHT'), shift(bytes, 'RIGHT')];

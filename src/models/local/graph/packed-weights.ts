@@ -9,7 +9,7 @@ import {
   type StoredTensor,
   type StoredTensors,
 } from '../weights/safetensors.js';
-import { cachedFile } from './weight-cache.js';
+import { ensureCachedFile } from './weight-cache.js';
 
 /** Must change whenever the same weights would get different codes. */
 const formatVersion = 2;
@@ -85,7 +85,7 @@ function pack(
   packingOf: (tensor: StoredTensor) => Packing,
 ): Omit<PackedWeights, 'format'> {
   const { layout, bytes } = layoutOf(matrices, packingOf);
-  const file = cachedFile(model, kind, formatVersion, matrices, bytes, (path) => write(path, layout));
+  const file = ensureCachedFile(model, kind, formatVersion, matrices, bytes, (path) => write(path, layout));
   const tensorsByName = new Map(readSafetensors(file).tensors.map((tensor) => [tensor.name, tensor]));
   const packedMatrices = layout.map(
     ({ tensor, packing }) => [tensor.name, matrixOf(tensor, packing, tensorsByName)] as const,
@@ -166,14 +166,14 @@ function write(file: string, layout: readonly MatrixLayout[]): void {
   try {
     const header = headerOf(layout);
     writeAll(descriptor, header, 0);
-    for (const placed of layout) {
-      const { rowBytes, starts, tensor } = placed;
+    for (const matrixLayout of layout) {
+      const { rowBytes, starts, tensor } = matrixLayout;
       const rows = tensor.shape[0]!;
       const headRows = tensor.interleaved ?? 1;
       const step = Math.max(1, Math.floor(chunkBytes / (tensor.length / rows) / headRows)) * headRows;
       for (let row = 0; row < rows; row += step) {
-        const packed = packRows(placed, row, Math.min(step, rows - row));
-        for (const part of parts.filter((one) => rowBytes[one] > 0))
+        const packed = packRows(matrixLayout, row, Math.min(step, rows - row));
+        for (const part of parts.filter((name) => rowBytes[name] > 0))
           writeAll(descriptor, bytesOf(packed[part]!), header.length + starts[part] + row * rowBytes[part]);
       }
     }

@@ -27,7 +27,7 @@ export function storedParameters(
   const emitExact = (name: string) => {
     const tensor = requireTensor(weights, name);
     const order = rowOrder(tensor);
-    const rows = g.exact(tensor, precision);
+    const rows = g.storedAs(tensor, precision);
     return order === undefined ? rows : g.op('Gather', [rows, g.integers(order)], { axis: 0 });
   };
   return {
@@ -142,18 +142,18 @@ function attentionTensors(config: DecoderConfig): TensorShape[] {
 
 function recurrentTensors({ hidden }: DecoderConfig, recurrence: Recurrence): TensorShape[] {
   const { kernel, keyHeads, keyDim, valueHeads, valueDim } = recurrence;
-  const [keys, values] = [keyHeads * keyDim, valueHeads * valueDim];
+  const [keyWidth, valueWidth] = [keyHeads * keyDim, valueHeads * valueDim];
   const tensor = (name: string, shape: readonly number[]) => ({ name: `linear_attn.${name}`, shape });
   return [
-    tensor('conv1d.weight', [2 * keys + values, 1, kernel]),
+    tensor('conv1d.weight', [2 * keyWidth + valueWidth, 1, kernel]),
     tensor('dt_bias', [valueHeads]),
     tensor('A_log', [valueHeads]),
     tensor('norm.weight', [valueDim]),
-    ...linearTensors('linear_attn.in_proj_qkv', 2 * keys + values, hidden, false),
-    ...linearTensors('linear_attn.in_proj_z', values, hidden, false),
+    ...linearTensors('linear_attn.in_proj_qkv', 2 * keyWidth + valueWidth, hidden, false),
+    ...linearTensors('linear_attn.in_proj_z', valueWidth, hidden, false),
     ...linearTensors('linear_attn.in_proj_b', valueHeads, hidden, false),
     ...linearTensors('linear_attn.in_proj_a', valueHeads, hidden, false),
-    ...linearTensors('linear_attn.out_proj', hidden, values, false),
+    ...linearTensors('linear_attn.out_proj', hidden, valueWidth, false),
   ];
 }
 

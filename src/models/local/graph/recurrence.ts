@@ -24,18 +24,18 @@ export function emitRecurrence(
   layer: string,
   x: Value,
   shapes: AttentionShapes,
-  [convolutionBefore = '', before = '']: readonly Value[] = [],
+  [convolutionBefore = '', stateBefore = '']: readonly Value[] = [],
 ): RecurrenceResult {
   const module = `${layer}.linear_attn`;
   const { g, parameters } = build;
   const { keyHeads, keyDim, valueHeads, valueDim } = recurrence;
   const project = (name: string) => parameters.linear(`${module}.${name}`, x, false);
-  const [keys, values] = [keyHeads * keyDim, valueHeads * valueDim];
+  const [keyWidth, valueWidth] = [keyHeads * keyDim, valueHeads * valueDim];
   // Convolves the last K tokens of each channel: [B, S, C] → [B, S, C], with the state [B, K − 1, C].
-  const [convolved, convolutionState] = g.split(
+  const [convolved, convolutionState] = g.addNode(
     'CausalConvWithState',
     [
-      byRow(build, project('in_proj_qkv'), shapes),
+      toRows(build, project('in_proj_qkv'), shapes),
       parameters.vector(`${module}.conv1d.weight`),
       '',
       convolutionBefore,
@@ -44,7 +44,9 @@ export function emitRecurrence(
     { activation: 'silu', channels_last: 1 },
     'com.microsoft',
   ) as [Value, Value];
-  const parts = g.split('Split', [convolved, g.integers([keys, keys, values])], 3, { axis: -1 });
+  const parts = g.addNode('Split', [convolved, g.integers([keyWidth, keyWidth, valueWidth])], 3, {
+    axis: -1,
+  });
   const queryHeads = recurrence.order === 'tiled' ? valueHeads : keyHeads;
   const [query, key] = parts.slice(0, 2).map((part) => {
     const heads = normalizeHeads(build, part, keyHeads, keyDim, shapes);
@@ -52,16 +54,16 @@ export function emitRecurrence(
       ? heads
       : g.op('Concat', Array<Value>(queryHeads / keyHeads).fill(heads), { axis: -1 });
   });
-  const rate = g.op('Sigmoid', [byRow(build, project('in_proj_b'), shapes)]);
+  const rate = g.op('Sigmoid', [toRows(build, project('in_proj_b'), shapes)]);
   const decay = g.op('Mul', [
     decayRate(build, recurrence, module),
     g.op('Softplus', [
-      g.op('Add', [byRow(build, project('in_proj_a'), shapes), parameters.vector(`${module}.dt_bias`)]),
+      g.op('Add', [toRows(build, project('in_proj_a'), shapes), parameters.vector(`${module}.dt_bias`)]),
     ]),
   ]);
-  const [mixed, state] = g.split(
+  const [mixed, state] = g.addNode(
     'LinearAttention',
-    [query!, key!, parts[2]!, before, decay, rate],
+    [query!, key!, parts[2]!, stateBefore, decay, rate],
     2,
     { q_num_heads: queryHeads, kv_num_heads: valueHeads, update_rule: 'gated_delta' },
     'com.microsoft',
@@ -70,7 +72,7 @@ export function emitRecurrence(
   const gate = g.op('Reshape', [project('in_proj_z'), g.integers([-1, valueHeads, valueDim])]);
   const silu = g.op('Mul', [gate, g.op('Sigmoid', [gate])]);
   const gated = g.op('Mul', [applyNorm(build, heads, `${module}.norm`, 0), silu]);
-  const flat = g.op('Reshape', [gated, g.integers([-1, values])]);
+  const flat = g.op('Reshape', [gated, g.integers([-1, valueWidth])]);
   return { output: parameters.linear(`${module}.out_proj`, flat, false), states: [convolutionState, state] };
 }
 
@@ -97,5 +99,5 @@ function normalizeHeads(
 }
 
 /** [N, C] → [B, S, C] */
-const byRow = ({ g }: DecoderBuild, x: Value, { batch, tokens }: AttentionShapes): Value =>
+const toRows = ({ g }: DecoderBuild, x: Value, { batch, tokens }: AttentionShapes): Value =>
   g.op('Reshape', [x, g.op('Concat', [batch, tokens, g.integers([-1])], { axis: 0 })]);

@@ -10,11 +10,11 @@ import type { DecoderBuild } from './parameters.js';
  * 2407.21783) and Meta's `apply_scaling`. YaRN: Peng et al. 2023 (arXiv 2309.00071). LongRoPE: Ding et al. 2024
  * (arXiv 2402.13753); `long` selects its factors for long sequences.
  */
-export function ropeFrequencies(rope: Rope, width: number, long = false): number[] {
-  const wavelengths = Array.from({ length: width / 2 }, (_, i) =>
+export function ropeFrequencies(rope: Rope, width: number, isLong = false): number[] {
+  const thetaPowers = Array.from({ length: width / 2 }, (_, i) =>
     Math.fround(rope.theta ** Math.fround((2 * i) / width)),
   );
-  const unscaled = wavelengths.map((length) => Math.fround(1 / length));
+  const unscaled = thetaPowers.map((length) => Math.fround(1 / length));
   switch (rope.scaling) {
     case 'none':
       return unscaled;
@@ -34,14 +34,14 @@ export function ropeFrequencies(rope: Rope, width: number, long = false): number
     }
     case 'yarn': {
       const [low, high] = yarnRange(rope, width);
-      return wavelengths.map((length, i) => {
+      return thetaPowers.map((length, i) => {
         const ramp = Math.min(1, Math.max(0, (i - low) / (high - low)));
         return Math.fround((1 - ramp) / length + ramp / Math.fround(rope.factor * length));
       });
     }
     case 'longrope': {
-      const factors = long ? rope.longFactors : rope.shortFactors;
-      return wavelengths.map((length, i) => Math.fround(1 / Math.fround(Math.fround(factors[i]!) * length)));
+      const factors = isLong ? rope.longFactors : rope.shortFactors;
+      return thetaPowers.map((length, i) => Math.fround(1 / Math.fround(Math.fround(factors[i]!) * length)));
     }
   }
 }
@@ -83,40 +83,40 @@ export interface NewTokenPositions {
   readonly sequenceTokens?: Value;
 }
 
-export function emitRotation(build: DecoderBuild, rope: Rope, places: NewTokenPositions): Rotation {
+export function emitRotation(build: DecoderBuild, rope: Rope, newTokens: NewTokenPositions): Rotation {
   const { g, precision } = build;
   const { rotaryWidth: width, headDim } = build.config;
   // Shaders have no float64, so using it here makes the CPU compute these few numbers.
-  const type = g.shaders ? 'float64' : precision;
+  const type = g.usesShaders ? 'float64' : precision;
   const padding = Array.from({ length: headDim - width }, () => 0);
-  const emitFrequencies = (long: boolean) => {
-    const half = ropeFrequencies(rope, width, long);
+  const emitFrequencies = (useLong: boolean) => {
+    const half = ropeFrequencies(rope, width, useLong);
     return g.floats(type, [...half, ...half, ...padding], [1, 1, 1, headDim]);
   };
-  const isLong = rope.scaling === 'longrope' && emitIsLong(build, rope.originalContext, places);
+  const isLong = rope.scaling === 'longrope' && emitIsLong(build, rope.originalContext, newTokens);
   const frequencies = isLong
     ? g.op('Where', [isLong, emitFrequencies(true), emitFrequencies(false)])
     : emitFrequencies(false);
-  const positions = g.op('Unsqueeze', [g.cast(places.positions, type), g.integers([-3, -2, -1])]);
+  const positions = g.op('Unsqueeze', [g.cast(newTokens.positions, type), g.integers([-3, -2, -1])]);
   const angles = g.op('Mul', [positions, frequencies]);
   const emitFactors = (op: 'Cos' | 'Sin', factors: readonly number[]) => {
     const ratio = g.op(op, [angles]);
-    return g.op('Mul', [g.shaders ? g.cast(ratio, precision) : ratio, g.floats(precision, factors)]);
+    return g.op('Mul', [g.usesShaders ? g.cast(ratio, precision) : ratio, g.floats(precision, factors)]);
   };
   const factor = 'attentionFactor' in rope ? rope.attentionFactor : 1;
   const halves = (first: number) => Array.from({ length: width }, (_, i) => (i < width / 2 ? first : factor));
   const cos = emitFactors('Cos', [...halves(factor), ...padding.map(() => 1)]);
   const sin = emitFactors('Sin', [...halves(-factor), ...padding]);
-  return { cos, sin, allHeads: forAllHeads(build, cos, sin) };
+  return { cos, sin, allHeads: emitJointFactors(build, cos, sin) };
 }
 
 /** Emits true for sequences longer than `context`. Without `sequenceTokens`, the last position gives the length. */
-function emitIsLong({ g }: DecoderBuild, context: number, places: NewTokenPositions): Value {
-  if (places.sequenceTokens !== undefined) {
-    const tokens = g.op('Unsqueeze', [places.sequenceTokens, g.integers([-3, -2, -1])]);
+function emitIsLong({ g }: DecoderBuild, context: number, newTokens: NewTokenPositions): Value {
+  if (newTokens.sequenceTokens !== undefined) {
+    const tokens = g.op('Unsqueeze', [newTokens.sequenceTokens, g.integers([-3, -2, -1])]);
     return g.op('Less', [g.int32s([context]), tokens]);
   }
-  const last = g.op('ReduceMax', [places.positions], { axes: [-1], keepdims: 1 });
+  const last = g.op('ReduceMax', [newTokens.positions], { axes: [-1], keepdims: 1 });
   return g.op('LessOrEqual', [g.int32s([context]), g.op('Unsqueeze', [last, g.integers([-3, -2, -1])])]);
 }
 
@@ -124,13 +124,13 @@ function emitIsLong({ g }: DecoderBuild, context: number, places: NewTokenPositi
 export function rotate({ g, config }: DecoderBuild, x: Value, { cos, sin }: RotationFactors): Value {
   const { rotaryWidth: width, headDim } = config;
   const sizes = [width / 2, width / 2, headDim - width].filter((size) => size > 0);
-  const [first, second, ...kept] = g.split('Split', [x, g.integers(sizes)], sizes.length, { axis: -1 });
-  const swapped = g.op('Concat', [second!, first!, ...kept], { axis: -1 });
+  const [first, second, ...rest] = g.addNode('Split', [x, g.integers(sizes)], sizes.length, { axis: -1 });
+  const swapped = g.op('Concat', [second!, first!, ...rest], { axis: -1 });
   return g.op('Add', [g.op('Mul', [x, cos]), g.op('Mul', [swapped, sin])]);
 }
 
 /** Emits the factors for all heads together, which also scale the queries and leave the values unchanged. */
-function forAllHeads({ g, config, precision }: DecoderBuild, cos: Value, sin: Value): RotationFactors {
+function emitJointFactors({ g, config, precision }: DecoderBuild, cos: Value, sin: Value): RotationFactors {
   const { heads, kvHeads } = config;
   const perHead = (query: number, key: number, value: number) => {
     const numbers = [heads, kvHeads, kvHeads].flatMap((count, i) =>

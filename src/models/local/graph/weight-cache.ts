@@ -7,7 +7,7 @@ import { messageOf, UserError, unlessRejected } from '../../../base/errors.js';
 import { readSafetensors, readTensorBytes, type StoredTensor, sampleRanges } from '../weights/safetensors.js';
 
 /** Returns the path of a cached file, which `make` creates if necessary. @throws UserError if it can't be written */
-export function cachedFile(
+export function ensureCachedFile(
   model: string,
   kind: string,
   version: number,

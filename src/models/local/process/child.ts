@@ -32,11 +32,11 @@ process.on('message', (message: ParentMessage) => {
 
 async function runJob({ id, job }: Job): Promise<void> {
   try {
-    const loaded = await engine;
-    if (loaded === undefined) throw new Error('no model was loaded before this job');
-    const result = await loaded.generate(job, {
+    const loadedEngine = await engine;
+    if (loadedEngine === undefined) throw new Error('no model was loaded before this job');
+    const result = await loadedEngine.generate(job, {
       isAborted: () => jobs.get(id)?.aborted ?? true,
-      onRead: (read, of) => send({ kind: 'read', id, read, of }),
+      onRead: (read, total) => send({ kind: 'read', id, read, total }),
     });
     send({ kind: 'done', id, result });
   } catch (error) {

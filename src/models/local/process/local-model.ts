@@ -21,12 +21,12 @@ import { ModelProcess } from './model-process.js';
 export function createLocalModel(config: LocalConfig): LanguageModel {
   const adapter =
     config.adapter === undefined ? undefined : modelDirectory(config.adapter, undefined, 'model.adapter');
-  const located: LocalConfig = { ...config, path: modelDirectory(config.path), adapter };
-  checkFiles(located);
+  const locatedConfig: LocalConfig = { ...config, path: modelDirectory(config.path), adapter };
+  checkFiles(locatedConfig);
   const id = modelId(displayName(config.path), adapter);
-  if (sharesProcess(config)) return sharedProcessModel(id, located);
-  const process = new ModelProcess(id, located);
-  return { ...languageModel(id, located, process), close: () => process.close() };
+  if (sharesProcess(config)) return createSharedModel(id, locatedConfig);
+  const modelProcess = new ModelProcess(id, locatedConfig);
+  return { ...createLanguageModel(id, locatedConfig, modelProcess), close: () => modelProcess.close() };
 }
 
 /** Shared processes by their settings, each with the models that use it. */
@@ -34,7 +34,7 @@ const sharedProcesses = new Map<string, { readonly process: ModelProcess; readon
 let conversationCount = 0;
 
 /** Each model reuses only its own cached prompts, so that `cachedTokens` doesn't depend on the other models. */
-function sharedProcessModel(id: string, config: LocalConfig): LanguageModel {
+function createSharedModel(id: string, config: LocalConfig): LanguageModel {
   const settings = Object.fromEntries(loadKeys.map((key) => [key, config[key]])) as unknown as LoadSettings;
   const key = JSON.stringify(settings);
   const conversation = `${conversationCount++}`;
@@ -49,7 +49,7 @@ function sharedProcessModel(id: string, config: LocalConfig): LanguageModel {
     load: () => acquireProcess().load(),
   };
   return {
-    ...languageModel(id, config, sharedProcess, { conversation }),
+    ...createLanguageModel(id, config, sharedProcess, { conversation }),
     async close() {
       const entry = sharedProcesses.get(key);
       if (entry?.users.delete(conversation) !== true || entry.users.size > 0) return;
@@ -73,12 +73,12 @@ function modelId(path: string, adapter?: string): string {
   return `local/${[path, ...(adapter === undefined ? [] : [adapter])].map(modelName).join('+')}`;
 }
 
-/** @param chosen options added to every job */
-function languageModel(
+/** @param jobOptions options added to every job */
+function createLanguageModel(
   id: string,
   config: LocalConfig,
-  process: Pick<ModelProcess, 'generate' | 'load'>,
-  chosen: Pick<GenerationJob, 'conversation'> = {},
+  modelProcess: Pick<ModelProcess, 'generate' | 'load'>,
+  jobOptions: Pick<GenerationJob, 'conversation'> = {},
 ): LanguageModel {
   let tokenizer: ChatTokenizer | undefined;
   const openTokenizer = async () => {
@@ -93,9 +93,9 @@ function languageModel(
     async generate(messages, options) {
       const start = performance.now();
       const { choices, grammar, onRead, seeds, signal } = options;
-      const result = await process.generate(
+      const result = await modelProcess.generate(
         {
-          ...chosen,
+          ...jobOptions,
           messages,
           seeds,
           maxTokens: lowestLimit(config.maxTokens, options.maxTokens)!,
@@ -117,7 +117,7 @@ function languageModel(
       return { tokens, count: (messages) => tokenizer.encodePrompt(messages).length };
     },
     async open() {
-      const { device, threads, contextTokens } = await process.load();
+      const { device, threads, contextTokens } = await modelProcess.load();
       const processor = device === 'cpu' ? `cpu, ${threads} ${threads === 1 ? 'thread' : 'threads'}` : device;
       return `${id} on ${processor}, ${weightsText(config)} weights, ${contextTokens} tokens of context`;
     },

@@ -31,8 +31,8 @@ interface RunningProcess {
 export class ModelProcess {
   readonly #id: string;
   readonly #settings: LoadSettings;
-  #running: RunningProcess | undefined;
-  #nextJob = 0;
+  #process: RunningProcess | undefined;
+  #nextJobId = 0;
 
   /** @param id the model's id, for error messages */
   constructor(id: string, settings: LoadSettings) {
@@ -41,7 +41,7 @@ export class ModelProcess {
   }
 
   get pid(): number | undefined {
-    return this.#running?.child.pid;
+    return this.#process?.child.pid;
   }
 
   async load(): Promise<LoadReport> {
@@ -60,7 +60,7 @@ export class ModelProcess {
     const abortError = () => errorOf(this.#id, { kind: 'aborted' }, performance.now() - startMs);
     if (signal?.aborted) throw abortError();
     const { child, jobs } = this.#start();
-    const id = this.#nextJob++;
+    const id = this.#nextJobId++;
     let endWait = () => {};
     holdOpen(child, true);
     try {
@@ -80,8 +80,8 @@ export class ModelProcess {
   }
 
   async close(): Promise<void> {
-    const child = this.#running?.child;
-    this.#running = undefined;
+    const child = this.#process?.child;
+    this.#process = undefined;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     holdOpen(child, true);
     const exit = new Promise<void>((resolve) => child.once('exit', () => resolve()));
@@ -92,7 +92,7 @@ export class ModelProcess {
 
   /** Returns the running process, or starts a new one. */
   #start(): RunningProcess {
-    if (this.#running !== undefined) return this.#running;
+    if (this.#process !== undefined) return this.#process;
     const child = forkChild();
     const jobs = new Map<number, PendingJob>();
     let stderr = '';
@@ -102,7 +102,7 @@ export class ModelProcess {
     const report = new Promise<LoadReport>((resolve, reject) => {
       const fail = (failure: FailureReport) => {
         // The cause may be temporary, so the next call starts a new process.
-        if (this.#running?.child === child) this.#running = undefined;
+        if (this.#process?.child === child) this.#process = undefined;
         reject(errorOf(this.#id, failure, 0));
         for (const job of jobs.values())
           job.reject(errorOf(this.#id, failure, performance.now() - job.startMs));
@@ -123,14 +123,14 @@ export class ModelProcess {
     // Callers that await the report or a job receive the failure; unhandled, it would also crash the program.
     report.catch(() => {});
     send(child, { kind: 'load', settings: this.#settings });
-    this.#running = { child, report, jobs };
-    return this.#running;
+    this.#process = { child, report, jobs };
+    return this.#process;
   }
 
   #receive(jobs: ReadonlyMap<number, PendingJob>, message: Extract<ChildMessage, { id: number }>): void {
     const job = jobs.get(message.id);
     if (job === undefined) return;
-    if (message.kind === 'read') job.onRead?.(message.read, message.of);
+    if (message.kind === 'read') job.onRead?.(message.read, message.total);
     else if (message.kind === 'done') job.resolve(message.result);
     else job.reject(errorOf(this.#id, message.failure, performance.now() - job.startMs));
   }

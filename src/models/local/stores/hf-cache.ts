@@ -24,7 +24,7 @@ export interface HfReference {
 /** @throws UserError if the format is invalid */
 export function parseHfReference(reference: string): HfReference {
   const match = /^hf:((?:[\w.-]+\/)?[\w.-]+)(?:@([\w./-]+))?(?::([^:]+\.gguf))?$/i.exec(reference);
-  if (match === null || reference.split(/[/@:]/).some((one) => one === '..' || one === '.'))
+  if (match === null || reference.split(/[/@:]/).some((part) => part === '..' || part === '.'))
     throw new UserError({
       field: 'model.path',
       value: reference,
@@ -50,14 +50,14 @@ export function hfModelPath(reference: string, env: EnvVars = process.env): stri
   const { repository, revision, file } = parseHfReference(reference);
   const cache = hfCache(env);
   const snapshot = snapshotOf(repositoryFolder(cache, repository), revision);
-  const found = snapshot && (file === undefined ? snapshot : path.join(snapshot, file));
+  const modelPath = snapshot && (file === undefined ? snapshot : path.join(snapshot, file));
   const requiredFile = file === undefined ? 'config.json' : '';
-  if (found !== undefined && existsSync(path.join(found, requiredFile))) return found;
+  if (modelPath !== undefined && existsSync(path.join(modelPath, requiredFile))) return modelPath;
   throw new UserError({
     field: 'model.path',
     value: reference,
     message: `the Hugging Face cache (${cache}) doesn't contain this model`,
-    alternatives: hfModels(env)
+    alternatives: listHfModels(env)
       .slice(0, 12)
       .map((model) => model.reference),
     hint: `download it: \`policyloop models pull ${reference}\`, or set HF_HUB_CACHE to the folder of the cache`,
@@ -78,7 +78,7 @@ export interface CachedModel {
 }
 
 /** Lists cached models with safetensors weights or GGUF files, from the cached `main` revision of each repository. */
-export function hfModels(env: EnvVars): readonly CachedModel[] {
+export function listHfModels(env: EnvVars): readonly CachedModel[] {
   const cache = hfCache(env);
   if (!existsSync(cache)) return [];
   return readdirSync(cache)

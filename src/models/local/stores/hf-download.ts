@@ -103,7 +103,7 @@ function downloadError(reference: string, message: string, status?: number): Use
 /** Selects the weights and related files at the top level of the repository, or all parts of one GGUF file. */
 function filesOf({ repository, file }: HfReference, files: readonly HubFile[]): readonly HubFile[] {
   const shardMatch = file && /^(.*-)\d{5}(-of-\d{5}\.gguf)$/.exec(file);
-  const chosen = files.filter(({ rfilename: name }) => {
+  const chosenFiles = files.filter(({ rfilename: name }) => {
     if (file === undefined) return otherFiles.test(name) || /^model(-\d+-of-\d+)?\.safetensors$/.test(name);
     if (name === file || !shardMatch) return name === file;
     const [, start, end] = shardMatch;
@@ -113,7 +113,7 @@ function filesOf({ repository, file }: HfReference, files: readonly HubFile[]): 
       /^\d{5}$/.test(name.slice(start!.length, -end!.length))
     );
   });
-  if (chosen.some(({ rfilename: name }) => /\.(safetensors|gguf)$/.test(name))) return chosen;
+  if (chosenFiles.some(({ rfilename: name }) => /\.(safetensors|gguf)$/.test(name))) return chosenFiles;
   const ggufs = files.map(({ rfilename }) => rfilename).filter((name) => /\.gguf$/i.test(name));
   throw new UserError({
     field: 'model',

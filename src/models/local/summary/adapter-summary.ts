@@ -34,7 +34,7 @@ export function adapterSummary(
   const problems: Problem[] = [];
   const adapter = attempt(() => readAdapter(directory, ignoredKeys), problems);
   const baseModel = model ?? attempt(() => baseDirectory(adapter?.base, cwd), []);
-  const fits = (base: string) => {
+  const checkFit = (base: string) => {
     checkModel(base, ignoredKeys);
     openAdapter(directory, readDecoderConfig(base, ignoredKeys), ignoredKeys);
     return true;
@@ -46,7 +46,7 @@ export function adapterSummary(
     adapter: adapter && summarize(adapter),
     fit:
       adapter && baseModel !== undefined
-        ? { model: baseModel, fits: attempt(() => fits(baseModel), problems) ?? false }
+        ? { model: baseModel, fits: attempt(() => checkFit(baseModel), problems) ?? false }
         : undefined,
     problems,
   };

@@ -91,8 +91,8 @@ const systemTexts: Readonly<Record<SystemMessageSupport, string>> = {
   rejected: 'rejects system messages',
 };
 
-export function modelRows(facts: ModelSummary): (readonly [string, string])[] {
-  const { config, weights, tokenizer, generation, memory, problems, sampling } = facts;
+export function modelRows(summary: ModelSummary): (readonly [string, string])[] {
+  const { config, weights, tokenizer, generation, memory, problems, sampling } = summary;
   const rows: (readonly [string, string])[] = [];
   if (config !== undefined) rows.push(['architecture', architectureText(config)]);
   if (weights !== undefined) {
@@ -112,11 +112,11 @@ export function modelRows(facts: ModelSummary): (readonly [string, string])[] {
   }
   if (tokenizer !== undefined) {
     rows.push(['template', `${basename(tokenizer.templateFile)}, ${systemTexts[tokenizer.system]}`]);
-    const stated = generation?.eosTokens.length ? generation.eosTokens : (config?.eosTokens ?? []);
-    const ends = [...new Set([...stated, ...tokenizer.eosTokens])];
+    const configTokens = generation?.eosTokens.length ? generation.eosTokens : (config?.eosTokens ?? []);
+    const endTokens = [...new Set([...configTokens, ...tokenizer.eosTokens])];
     rows.push([
       'tokenizer',
-      `${basename(tokenizer.file)}; ${ends.length === 0 ? 'no end token' : `a reply ends at token ${ends.join(' or ')}`}`,
+      `${basename(tokenizer.file)}; ${endTokens.length === 0 ? 'no end token' : `a reply ends at token ${endTokens.join(' or ')}`}`,
     ]);
   }
   if (sampling !== undefined)

@@ -70,15 +70,15 @@ export function openChatTemplate(
     ['documents', null],
     ['add_generation_prompt', true],
   ]);
-  const own = Object.entries(variables).map(([name, value]) => [name, toValue(value)] as const);
+  const userVariables = Object.entries(variables).map(([name, value]) => [name, toValue(value)] as const);
   return {
     file,
     ...literalsOf(template),
     render(messages) {
-      const all = new Map([...fixedVariables, ['messages', toValue(messages)], ...own]);
+      const allVariables = new Map([...fixedVariables, ['messages', toValue(messages)], ...userVariables]);
       try {
         // Searching a long text repeatedly takes few steps but a long time, so limit the time too.
-        return withTimeLimit(maxSeconds, () => renderNode(template, all));
+        return withTimeLimit(maxSeconds, () => renderNode(template, allVariables));
       } catch (error) {
         if (error instanceof UnsupportedError) throw templateError(error, file);
         throw new UserError({
@@ -154,26 +154,26 @@ const maxTemplate = 2 ** 20;
 /** Finds the source of a model's chat template; the directory's chat_template.jinja takes precedence. */
 export function templateSource(directory: string, config: TokenizerConfig): { source: string; file: string } {
   const configTemplate = config.chat_template;
-  const named = Array.isArray(configTemplate)
+  const source = Array.isArray(configTemplate)
     ? configTemplate.find(({ name }) => name === 'default')?.template
     : (configTemplate ?? undefined);
   if (isGguf(directory)) {
-    if (named !== undefined && named.length <= maxTemplate) return { source: named, file: directory };
+    if (source !== undefined && source.length <= maxTemplate) return { source, file: directory };
   } else {
     const own = path.join(directory, 'chat_template.jinja');
     if (existsSync(own)) return { source: readRegularFile(own, maxTemplate).toString('utf8'), file: own };
-    if (named !== undefined) return { source: named, file: path.join(directory, 'tokenizer_config.json') };
+    if (source !== undefined) return { source, file: path.join(directory, 'tokenizer_config.json') };
     // Some older models keep the template in a separate JSON file.
-    const old = path.join(directory, 'chat_template.json');
-    const parsed = z.looseObject({ chat_template: z.string() }).safeParse(readJson(old));
-    if (parsed.success) return { source: parsed.data.chat_template, file: old };
+    const jsonFile = path.join(directory, 'chat_template.json');
+    const parsed = z.looseObject({ chat_template: z.string() }).safeParse(readJson(jsonFile));
+    if (parsed.success) return { source: parsed.data.chat_template, file: jsonFile };
   }
-  const found = Array.isArray(configTemplate) ? configTemplate.map(({ name }) => name) : undefined;
+  const names = Array.isArray(configTemplate) ? configTemplate.map(({ name }) => name) : undefined;
   throw new UserError({
     field: 'model.path',
     value: directory,
-    message: found
-      ? `none of the model's chat templates is named \`default\`: ${found.join(', ')}`
+    message: names
+      ? `none of the model's chat templates is named \`default\`: ${names.join(', ')}`
       : 'this model has no chat template, so its prompt format is unknown',
     hint:
       'use the instruction-tuned variant of the model, or add a chat_template.jinja to its directory, e.g. ' +
@@ -216,7 +216,7 @@ export interface ControlTokens {
  * @param inReplies the control tokens that a reply may contain, such as `</think>`
  * @param ordinary other added tokens
  */
-export function controlTokens(
+export function createControlTokens(
   control: readonly string[],
   inReplies: readonly string[],
   ordinary: readonly string[],
@@ -225,7 +225,7 @@ export function controlTokens(
   const tokenPattern = anyOf([...control, ...ordinary].sort((a, b) => b.length - a.length));
   const headPattern = (tokens: readonly string[]) => new RegExp(`(?=${anyOf(tokens).source})(.)`, 'gsu');
   const heads = headPattern(control);
-  const headsInReplies = headPattern(control.filter((one) => !inReplies.includes(one)));
+  const headsInReplies = headPattern(control.filter((token) => !inReplies.includes(token)));
   const strays = new RegExp(`[${breaker}${marker}]`, 'gu');
   const spelled = (found: string) => (controlTexts.has(found) ? marker + found : found);
   return {

@@ -30,13 +30,13 @@ export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
       hint: 'use a different GGUF file of this model',
     });
   const model = metadata.get('tokenizer.ggml.model');
-  const shared = { added_tokens: addedTokens, post_processor: null };
-  if (model === 'gpt2') return { ...shared, ...byteLevelModel(gguf, vocab) };
+  const sharedSettings = { added_tokens: addedTokens, post_processor: null };
+  if (model === 'gpt2') return { ...sharedSettings, ...byteLevelModel(gguf, vocab) };
   const unkToken =
     tokens[Number(metadata.get('tokenizer.ggml.unknown_token_id') ?? kinds.indexOf(tokenKinds.unknown))];
   if (model === 'gemma4')
     return {
-      ...shared,
+      ...sharedSettings,
       ...characterBpe(false, splitStep('[^\\n]+|[\\n]+'), vocab, storedMerges(gguf), unkToken),
     };
   if (model === 'llama') {
@@ -44,7 +44,7 @@ export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
     if (scores === undefined) throw missingError(gguf, 'scores', 'a list of numbers, one per token');
     const addsPrefix = metadata.get('tokenizer.ggml.add_space_prefix') !== false;
     return {
-      ...shared,
+      ...sharedSettings,
       ...characterBpe(addsPrefix, null, vocab, scoredMerges(vocab, tokens, kinds, scores), unkToken),
     };
   }
@@ -104,23 +104,23 @@ const storedMerges = (gguf: GgufFile): Merges =>
 
 /** Returns the settings for byte-pair encoding over characters: ▁ for spaces, bytes for characters without a token. */
 function characterBpe(
-  prefixed: boolean,
+  addsPrefix: boolean,
   preTokenizer: object | null,
   vocab: Vocabulary,
   merges: Merges,
-  unknown: string | undefined,
+  unknownToken: string | undefined,
 ): Record<string, unknown> {
   const space = { type: 'Replace', pattern: { String: ' ' }, content: '▁' };
   const decoders = [
     { type: 'Replace', pattern: { String: '▁' }, content: ' ' },
     { type: 'ByteFallback' },
     { type: 'Fuse' },
-    ...(prefixed ? [{ type: 'Strip', content: ' ', start: 1, stop: 0 }] : []),
+    ...(addsPrefix ? [{ type: 'Strip', content: ' ', start: 1, stop: 0 }] : []),
   ];
   return {
     normalizer: {
       type: 'Sequence',
-      normalizers: prefixed ? [{ type: 'Prepend', prepend: '▁' }, space] : [space],
+      normalizers: addsPrefix ? [{ type: 'Prepend', prepend: '▁' }, space] : [space],
     },
     pre_tokenizer: preTokenizer,
     decoder: { type: 'Sequence', decoders },
@@ -128,7 +128,7 @@ function characterBpe(
       type: 'BPE',
       vocab: Object.fromEntries(vocab),
       merges,
-      unk_token: unknown ?? null,
+      unk_token: unknownToken ?? null,
       byte_fallback: true,
       fuse_unk: true,
       ignore_merges: false,
@@ -172,10 +172,10 @@ function readNumbers(gguf: GgufFile, name: string, count: number): readonly numb
   throw missingError(gguf, name, `a list of ${count} numbers, one per token`);
 }
 
-const missingError = ({ file }: GgufFile, name: string, what: string) =>
+const missingError = ({ file }: GgufFile, name: string, expected: string) =>
   new UserError({
     file,
     field: `tokenizer.ggml.${name}`,
-    message: `must be ${what}`,
+    message: `must be ${expected}`,
     hint: 'use a complete GGUF file of this model, including the tokenizer',
   });

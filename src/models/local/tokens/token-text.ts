@@ -4,7 +4,7 @@ import { settingError, stepsOf, type TokenizerJson } from './tokenizer-settings.
 
 export interface TokenBytes {
   /** Returns the bytes that a token adds to the text; empty for control tokens and for unused ids. */
-  of(id: number): Uint8Array;
+  get(id: number): Uint8Array;
   /** True if the token is a single raw byte (SentencePiece's `<0x0A>`). */
   isByte(id: number): boolean;
   /** True if decoding strips a space at the start of a reply (SentencePiece). */
@@ -12,7 +12,7 @@ export interface TokenBytes {
 }
 
 /** @param tokens the tokenizer's spelling of each token, by id @throws UserError if the decoder isn't supported */
-export function tokenBytes(
+export function createTokenBytes(
   json: TokenizerJson,
   tokens: readonly (string | undefined)[],
   file: string,
@@ -27,7 +27,7 @@ export function tokenBytes(
     return byteLevel ? byteLevelBytes(token) : sentencePieceBytes(token);
   });
   return {
-    of: (id) => table[id] ?? noBytes,
+    get: (id) => table[id] ?? noBytes,
     isByte: (id) => !byteLevel && byteToken.test(tokens[id] ?? ''),
     stripsFirstSpace,
   };
@@ -55,8 +55,8 @@ const byteOfCharacter = new Map<string, number>();
 {
   let next = 0x100;
   for (let byte = 0; byte < 256; byte++) {
-    const printable = (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
-    byteOfCharacter.set(String.fromCodePoint(printable ? byte : next++), byte);
+    const isPrintable = (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
+    byteOfCharacter.set(String.fromCodePoint(isPrintable ? byte : next++), byte);
   }
 }
 
@@ -86,7 +86,7 @@ export class TextStream {
   readonly #bytes: TokenBytes;
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   /** Consecutive raw bytes that haven't become text yet. */
-  #run: number[] = [];
+  #rawBytes: number[] = [];
   #started = false;
 
   constructor(bytes: TokenBytes) {
@@ -95,14 +95,14 @@ export class TextStream {
 
   /** Returns the text that this token completes; may be empty. */
   push(id: number): string {
-    let bytes = this.#bytes.of(id);
+    let bytes = this.#bytes.get(id);
     if (bytes.length === 0) return '';
     if (!this.#started) {
       this.#started = true;
       if (this.#bytes.stripsFirstSpace && bytes[0] === 0x20) bytes = bytes.subarray(1);
     }
     if (this.#bytes.isByte(id)) {
-      append(this.#run, bytes);
+      append(this.#rawBytes, bytes);
       return '';
     }
     return this.#endRun() + this.#decoder.decode(bytes, { stream: true });
@@ -115,13 +115,13 @@ export class TextStream {
 
   /** Decodes a run of raw bytes. As in Hugging Face, an invalid run becomes one U+FFFD per byte. */
   #endRun(): string {
-    const run = this.#run;
-    if (run.length === 0) return '';
-    this.#run = [];
+    const rawBytes = this.#rawBytes;
+    if (rawBytes.length === 0) return '';
+    this.#rawBytes = [];
     try {
-      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Uint8Array.from(run));
+      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Uint8Array.from(rawBytes));
     } catch {
-      return '\u{FFFD}'.repeat(run.length);
+      return '\u{FFFD}'.repeat(rawBytes.length);
     }
   }
 }

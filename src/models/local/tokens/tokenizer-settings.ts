@@ -34,12 +34,12 @@ type AllowedValues = readonly unknown[] | ((value: unknown) => boolean);
 type StepKinds = Readonly<Record<string, Readonly<Record<string, AllowedValues>>>>;
 
 const anyValue: AllowedValues = () => true;
-const flag: AllowedValues = (value) => typeof value === 'boolean';
+const anyBoolean: AllowedValues = (value) => typeof value === 'boolean';
 const unset: AllowedValues = [undefined, null, ''];
 const off: AllowedValues = [undefined, false];
 const literal = (value: unknown) => isMapping(value) && typeof value.String === 'string';
 
-const normalizers: StepKinds = {
+const normalizerKinds: StepKinds = {
   NFC: {},
   NFD: {},
   NFKC: {},
@@ -51,7 +51,7 @@ const normalizers: StepKinds = {
 
 const preTokenizerKinds: StepKinds = {
   ByteLevel: { add_prefix_space: off, use_regex: [undefined, true, false], trim_offsets: anyValue },
-  Digits: { individual_digits: flag },
+  Digits: { individual_digits: anyBoolean },
   Metaspace: {
     replacement: ['▁'],
     prepend_scheme: ['always', 'first', 'never'],
@@ -60,7 +60,7 @@ const preTokenizerKinds: StepKinds = {
     str_rep: [undefined, '▁'],
   },
   Split: {
-    pattern: (value) => literal(value) || (isMapping(value) && isKnownPattern(value.Regex)),
+    pattern: (value) => literal(value) || (isMapping(value) && isPortablePattern(value.Regex)),
     behavior: ['Isolated'],
     invert: off,
   },
@@ -90,7 +90,7 @@ const addedTokenKind: StepKinds[string] = {
 
 /** Rewrites settings so that the library follows them exactly. @throws UserError naming an unsupported setting */
 export function supportedSettings(json: TokenizerJson, file: string) {
-  const normalizer = stepsOf(json.normalizer, 'normalizer', 'normalizers', normalizers, file);
+  const normalizer = stepsOf(json.normalizer, 'normalizer', 'normalizers', normalizerKinds, file);
   const steps = stepsOf(dropIdleSplit(json), 'pre_tokenizer', 'pretokenizers', preTokenizerKinds, file);
   rejectUnsupported({ ...json.model, type: undefined }, modelKind, 'model', file);
   for (const [i, token] of json.added_tokens.entries())
@@ -120,7 +120,7 @@ export function stepsOf(
     throw new UserError({ file, field, message: 'must be an object with a type' });
   const inner = part[list];
   if (part.type === 'Sequence' && Array.isArray(inner))
-    return inner.flatMap((one, i) => stepsOf(one, `${field}.${list}.${i}`, list, kinds, file));
+    return inner.flatMap((step, i) => stepsOf(step, `${field}.${list}.${i}`, list, kinds, file));
   const kind = Object.hasOwn(kinds, part.type) ? kinds[part.type] : undefined;
   if (kind === undefined) throw settingError(`${field}.type`, part.type, Object.keys(kinds), file);
   rejectUnsupported(part, { ...kind, type: anyValue }, field, file);
@@ -192,13 +192,13 @@ const withFoldings = (pattern: string) =>
   foldings.reduce((text, [group, whole]) => text.replaceAll(group, whole), pattern);
 
 /** True if a pattern means the same in Oniguruma and in JavaScript after the library has rewritten it. */
-function isKnownPattern(pattern: unknown): boolean {
+function isPortablePattern(pattern: unknown): boolean {
   if (typeof pattern !== 'string') return false;
-  const outside = foldings
+  const skeleton = foldings
     .reduce((text, [group]) => text.replaceAll(group, ''), pattern)
     .replaceAll(/\\(?:[pP]\{[^{}]*\}|[sSdDwrnt]|[^A-Za-z0-9])/g, 'E')
     .replaceAll(/\[\^?(?:(?!&&)[^[\]\\])+\]/g, 'C');
-  return !/[\\[\].^$]|\(\?(?![:=!])|[*+?}]\+/.test(outside);
+  return !/[\\[\].^$]|\(\?(?![:=!])|[*+?}]\+/.test(skeleton);
 }
 
 const contractions = "(?i:'s|'t|'re|'ve|'m|'ll|'d)";

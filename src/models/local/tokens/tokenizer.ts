@@ -11,13 +11,13 @@ import { isGguf, openGguf } from '../weights/gguf.js';
 import {
   type ChatTemplate,
   type ControlTokens,
-  controlTokens,
+  createControlTokens,
   openChatTemplate,
   readTokenizerConfig,
   tokenText,
 } from './chat-template.js';
 import { ggufTokenizerJson } from './gguf-tokenizer.js';
-import { TextStream, type TokenBytes, tokenBytes } from './token-text.js';
+import { createTokenBytes, TextStream, type TokenBytes } from './token-text.js';
 import {
   escapePattern,
   settingError,
@@ -58,7 +58,7 @@ export function openTokenizer(
   const template = openChatTemplate(directory, config, variables);
   const { file, json, special, control, tokenizer, encode } = openEncoder(directory, template);
   const tokens = tokensById(tokenizer, json);
-  const bytes = tokenBytes(json, tokens, file);
+  const bytes = createTokenBytes(json, tokens, file);
   const render = (messages: readonly ChatMessage[]) =>
     template.render(
       messages.map(({ content, role }) => ({ role, content: control.shield(content, role === 'assistant') })),
@@ -107,15 +107,15 @@ function openEncoder(directory: string, template?: ChatTemplate) {
   const json = readTokenizerJson(directory);
   const special = json.added_tokens.filter((token) => token.special);
   const contents = json.added_tokens.map((token) => token.content);
-  const written = template === undefined ? [] : writtenTokens(contents, template);
-  const controlTexts = new Set([...special.map((token) => token.content), ...written]);
+  const templateTokens = template === undefined ? [] : writtenTokens(contents, template);
+  const controlTexts = new Set([...special.map((token) => token.content), ...templateTokens]);
   const own = json.added_tokens.filter((token) => !token.special).map((token) => token.content);
-  const control = controlTokens(
+  const control = createControlTokens(
     [...controlTexts],
     own.filter((one) => controlTexts.has(one) && template?.searchedTexts.some((text) => text.includes(one))),
     contents.filter((content) => !controlTexts.has(content)),
   );
-  const tokenizer = markedTokenizer(json, control, file);
+  const tokenizer = createTokenizer(json, control, file);
   const strip = createStripper(json, control);
   const options = { add_special_tokens: false };
   const encode = (text: string) =>
@@ -151,7 +151,7 @@ function createStripper(json: TokenizerJson, control: ControlTokens): (text: str
 }
 
 /** Creates a tokenizer that recognises control tokens only in their marked form, which no message can produce. */
-function markedTokenizer(json: TokenizerJson, control: ControlTokens, file: string): Tokenizer {
+function createTokenizer(json: TokenizerJson, control: ControlTokens, file: string): Tokenizer {
   const settings = supportedSettings(json, file);
   const added = settings.added_tokens.map((token) => ({ ...token, content: control.spell(token.content) }));
   try {

@@ -44,7 +44,7 @@ type Fields = z.output<typeof schema>;
 const selectors = 'target_modules exclude_modules layers_to_transform layers_pattern rank_pattern'.split(' ');
 
 /** True if all targets are modules that GPT-2's files store transposed; `fan_in_fan_out` is then redundant. */
-const isOfGpt2 = (targets: unknown): boolean =>
+const targetsGpt2 = (targets: unknown): boolean =>
   Array.isArray(targets) && targets.every((name) => /(^|\.)c_(attn|proj|fc)$/.test(String(name)));
 
 /** Parses `adapter_config.json`, ignoring `ignoredKeys`. @throws UserError naming unknown or unsupported keys */
@@ -57,14 +57,14 @@ export function parseAdapterConfig(
   const fields = checkedValue(schema, content, file, { prefix: 'this kind of adapter is not supported: ' });
   rejectChangedBase(fields, file);
   const readKeys = [...Object.keys(schema.shape), ...selectors];
-  if (isOfGpt2(fields.target_modules)) readKeys.push('fan_in_fan_out');
+  if (targetsGpt2(fields.target_modules)) readKeys.push('fan_in_fan_out');
   rejectUnknownKeys(fields, { readKeys, harmlessKeys: harmlessAdapterKeys }, file);
   const scaling = { rank: fields.r, alpha: fields.lora_alpha, rankStabilized: fields.use_rslora ?? false };
   const patterns = Object.entries(fields.alpha_pattern ?? {});
   return {
     base: fields.base_model_name_or_path ?? undefined,
     scaling,
-    alphaOf: (module) => patterns.find(([pattern]) => fits(pattern, module, file))?.[1] ?? scaling.alpha,
+    alphaOf: (module) => patterns.find(([pattern]) => matches(pattern, module, file))?.[1] ?? scaling.alpha,
   };
 }
 
@@ -72,12 +72,12 @@ export function parseAdapterConfig(
 const plainInitializations = ['gaussian', 'eva', 'orthogonal', 'mica', 'true', 'false'];
 
 /** Rejects PiSSA, OLoRA, CorDA, LoftQ, LoRA-GA and unknown initialisations: they may change the base weights. */
-function rejectChangedBase({ init_lora_weights: given }: Fields, file: string): void {
-  if (given == null || plainInitializations.includes(String(given).toLowerCase())) return;
+function rejectChangedBase({ init_lora_weights: method }: Fields, file: string): void {
+  if (method == null || plainInitializations.includes(String(method).toLowerCase())) return;
   throw new UserError({
     file,
     field: 'init_lora_weights',
-    value: given,
+    value: method,
     message: 'this initialisation may change the base weights, so the adapter may not fit the original model',
     alternatives: ['true', 'false', ...plainInitializations.slice(0, 4)],
     hint:
@@ -87,7 +87,7 @@ function rejectChangedBase({ init_lora_weights: given }: Fields, file: string): 
 }
 
 /** True if a pattern of Python's `re`, from an untrusted file, matches the end of a module's path, as in PEFT. */
-function fits(pattern: string, module: string, file: string): boolean {
+function matches(pattern: string, module: string, file: string): boolean {
   try {
     // Groups with (? other than (?: may differ between Python and JavaScript. The flag `u` rejects unknown escapes.
     if (/\(\?(?!:)/.test(pattern)) throw new SyntaxError('it has a group that starts with (?');

@@ -29,10 +29,10 @@ const generationSchema = z.looseObject({
 export function readGenerationDefaults(directory: string): GenerationDefaults {
   if (isGguf(directory)) return { eosTokens: ggufEndTokens(openGguf(directory)) };
   const file = path.join(directory, 'generation_config.json');
-  const given = checkedValue(generationSchema, readJson(file) ?? {}, file);
-  const { temperature, top_p, top_k, min_p, repetition_penalty } = given;
+  const settings = checkedValue(generationSchema, readJson(file) ?? {}, file);
+  const { temperature, top_p, top_k, min_p, repetition_penalty } = settings;
   return {
-    eosTokens: tokenIds(given.eos_token_id),
+    eosTokens: tokenIds(settings.eos_token_id),
     ...(temperature != null && { temperature }),
     ...(top_p != null && { topP: top_p }),
     ...(top_k != null && { topK: top_k }),
@@ -42,8 +42,8 @@ export function readGenerationDefaults(directory: string): GenerationDefaults {
 }
 
 /** Resolves each sampling setting: the first in `chosen` that sets it, then `published`, then `plainSampling`. */
-export const samplingOf = (published: GenerationDefaults, chosen: readonly SamplingChoice[] = []): Sampling =>
-  chosen.reduceRight(resolveSampling, resolveSampling(plainSampling, published)) as Sampling;
+export const samplingOf = (defaults: GenerationDefaults, choices: readonly SamplingChoice[] = []): Sampling =>
+  choices.reduceRight(resolveSampling, resolveSampling(plainSampling, defaults)) as Sampling;
 
 export function tokenIds(ids: z.output<typeof tokenIdsSchema>): number[] {
   return ids == null ? [] : typeof ids === 'number' ? [ids] : ids;

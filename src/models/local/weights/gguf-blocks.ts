@@ -20,9 +20,9 @@ export interface BlockType {
 }
 
 /** Reads the codes (one per byte), scales and offsets of the block that starts at `at`. */
-type Unpack = (from: Buffer, at: number, to: UnpackedRows) => void;
+type Unpack = (from: Buffer, at: number, to: UnpackedBlock) => void;
 
-export interface UnpackedRows {
+export interface UnpackedBlock {
   /** Unsigned codes, one per value; the middle, 2^(bits−1), represents 0 + offset. */
   readonly codes: Uint8Array;
   /** One scale per `packing.block` values. */
@@ -72,12 +72,12 @@ function readNibbles(from: Buffer, at: number, codes: Uint8Array, add = 0): void
   }
 }
 
-function q4_0(from: Buffer, at: number, { codes, scales }: UnpackedRows): void {
+function q4_0(from: Buffer, at: number, { codes, scales }: UnpackedBlock): void {
   scales[0] = readHalf(from, at);
   readNibbles(from, at + 2, codes);
 }
 
-function q4_1(from: Buffer, at: number, { codes, scales, offsets }: UnpackedRows): void {
+function q4_1(from: Buffer, at: number, { codes, scales, offsets }: UnpackedBlock): void {
   const d = readHalf(from, at);
   scales[0] = d;
   offsets[0] = readHalf(from, at + 2) + 8 * d;
@@ -90,19 +90,19 @@ function readFiveBits(from: Buffer, high: number, low: number, codes: Uint8Array
   for (let i = 0; i < 32; i++) codes[i]! += ((from[high + (i >> 3)]! >> (i & 7)) & 1) << 4;
 }
 
-function q5_0(from: Buffer, at: number, { codes, scales }: UnpackedRows): void {
+function q5_0(from: Buffer, at: number, { codes, scales }: UnpackedBlock): void {
   scales[0] = readHalf(from, at);
   readFiveBits(from, at + 2, at + 6, codes);
 }
 
-function q5_1(from: Buffer, at: number, { codes, scales, offsets }: UnpackedRows): void {
+function q5_1(from: Buffer, at: number, { codes, scales, offsets }: UnpackedBlock): void {
   const d = readHalf(from, at);
   scales[0] = d;
   offsets[0] = readHalf(from, at + 2) + 16 * d;
   readFiveBits(from, at + 4, at + 8, codes);
 }
 
-function q8_0(from: Buffer, at: number, { codes, scales }: UnpackedRows): void {
+function q8_0(from: Buffer, at: number, { codes, scales }: UnpackedBlock): void {
   scales[0] = readHalf(from, at);
   for (let i = 0; i < 32; i++) codes[i] = from[at + 2 + i]! ^ 128;
 }
@@ -120,13 +120,13 @@ function readLevels(from: Buffer, at: number, codes: Uint8Array, first = 0): voi
   }
 }
 
-function iq4nl(from: Buffer, at: number, { codes, scales }: UnpackedRows): void {
+function iq4nl(from: Buffer, at: number, { codes, scales }: UnpackedBlock): void {
   scales[0] = readHalf(from, at);
   readLevels(from, at + 2, codes);
 }
 
 /** Layout: d, 16 bits with the top two bits of eight scales, 4 bytes with their low four bits, 128 bytes of codes. */
-function iq4xs(from: Buffer, at: number, { codes, scales }: UnpackedRows): void {
+function iq4xs(from: Buffer, at: number, { codes, scales }: UnpackedBlock): void {
   const d = readHalf(from, at);
   const high = from.readUInt16LE(at + 2);
   for (let j = 0; j < 8; j++) {
@@ -143,7 +143,7 @@ function readSixBits(from: Buffer, at: number, j: number): readonly [scale: numb
   return [(s(j + 4) & 15) | ((s(j - 4) >> 6) << 4), (s(j + 4) >> 4) | ((s(j) >> 6) << 4)];
 }
 
-function q4K(from: Buffer, at: number, { codes, scales, offsets }: UnpackedRows): void {
+function q4K(from: Buffer, at: number, { codes, scales, offsets }: UnpackedBlock): void {
   const [d, dmin] = [readHalf(from, at), readHalf(from, at + 2)];
   for (let j = 0; j < 8; j++) {
     const [scale, minimum] = readSixBits(from, at + 4, j);
@@ -154,7 +154,7 @@ function q4K(from: Buffer, at: number, { codes, scales, offsets }: UnpackedRows)
   }
 }
 
-function q5K(from: Buffer, at: number, { codes, scales, offsets }: UnpackedRows): void {
+function q5K(from: Buffer, at: number, { codes, scales, offsets }: UnpackedBlock): void {
   const [d, dmin] = [readHalf(from, at), readHalf(from, at + 2)];
   for (let j = 0; j < 8; j++) {
     const [scale, minimum] = readSixBits(from, at + 4, j);
@@ -167,7 +167,7 @@ function q5K(from: Buffer, at: number, { codes, scales, offsets }: UnpackedRows)
   }
 }
 
-function q6K(from: Buffer, at: number, { codes, scales }: UnpackedRows): void {
+function q6K(from: Buffer, at: number, { codes, scales }: UnpackedBlock): void {
   const d = readHalf(from, at + 208);
   for (let i = 0; i < 16; i++) scales[i] = d * from.readInt8(at + 192 + i);
   for (let i = 0; i < 256; i++) {
@@ -178,7 +178,7 @@ function q6K(from: Buffer, at: number, { codes, scales }: UnpackedRows): void {
   }
 }
 
-function q2K(from: Buffer, at: number, { codes, scales, offsets }: UnpackedRows): void {
+function q2K(from: Buffer, at: number, { codes, scales, offsets }: UnpackedBlock): void {
   const [d, dmin] = [readHalf(from, at + 80), readHalf(from, at + 82)];
   for (let j = 0; j < 16; j++) {
     scales[j] = d * (from[at + j]! & 15);
@@ -187,7 +187,7 @@ function q2K(from: Buffer, at: number, { codes, scales, offsets }: UnpackedRows)
   for (let i = 0; i < 256; i++) codes[i] = 6 + readTwoBits(from, at + 16, i);
 }
 
-function q3K(from: Buffer, at: number, { codes, scales }: UnpackedRows): void {
+function q3K(from: Buffer, at: number, { codes, scales }: UnpackedBlock): void {
   const d = readHalf(from, at + 108);
   for (let j = 0; j < 16; j++) {
     const low = (from[at + 96 + (j & 7)]! >> (4 * (j >> 3))) & 15;

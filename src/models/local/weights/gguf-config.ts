@@ -88,8 +88,8 @@ function valueReader({ metadata }: GgufFile, architecture: string) {
   const { aliases = {}, defaults = {} } = ggufFamilies[architecture]!;
   return (key: string): GgufValue | undefined => {
     const spellings = [key, ...Object.keys(aliases).filter((alias) => aliases[alias] === key)];
-    const found = spellings.find((one) => metadata.has(`${architecture}.${one}`));
-    return found === undefined ? defaults[key] : metadata.get(`${architecture}.${found}`);
+    const spelling = spellings.find((name) => metadata.has(`${architecture}.${name}`));
+    return spelling === undefined ? defaults[key] : metadata.get(`${architecture}.${spelling}`);
   };
 }
 
@@ -117,7 +117,7 @@ function ropeScaling(value: (key: string) => GgufValue | undefined, number: (key
   const type = value('rope.scaling.type') ?? (value('rope.scale_linear') === undefined ? 'none' : 'linear');
   // For longrope, the family reads the factors from tensors.
   if (type === 'none' || type === 'longrope') return {};
-  const optional = (key: string, name: string) => (value(key) === undefined ? {} : { [name]: number(key) });
+  const copyKey = (key: string, name: string) => (value(key) === undefined ? {} : { [name]: number(key) });
   const yarnLog = value('rope.scaling.yarn_log_multiplier');
   const magnitude = value('rope.scaling.attn_factor') ?? 1;
   return {
@@ -126,24 +126,24 @@ function ropeScaling(value: (key: string) => GgufValue | undefined, number: (key
       factor: number(
         value('rope.scaling.factor') === undefined ? 'rope.scale_linear' : 'rope.scaling.factor',
       ),
-      ...optional('rope.scaling.original_context_length', 'original_max_position_embeddings'),
-      ...optional('rope.scaling.yarn_beta_fast', 'beta_fast'),
-      ...optional('rope.scaling.yarn_beta_slow', 'beta_slow'),
+      ...copyKey('rope.scaling.original_context_length', 'original_max_position_embeddings'),
+      ...copyKey('rope.scaling.yarn_beta_fast', 'beta_fast'),
+      ...copyKey('rope.scaling.yarn_beta_slow', 'beta_slow'),
       ...(yarnLog !== undefined && { mscale: value('rope.scaling.mscale') ?? 1, mscale_all_dim: yarnLog }),
       ...(type === 'yarn' &&
         magnitude !== 1 && {
           attention_factor:
             number('rope.scaling.attn_factor') * yarnMagnitude(number('rope.scaling.factor'), yarnLog),
         }),
-      ...optional('attention.temperature_scale', 'llama_4_scaling_beta'),
+      ...copyKey('attention.temperature_scale', 'llama_4_scaling_beta'),
     },
   };
 }
 
 /** Computes llama.cpp's own factor for cosines and sines, which it applies in addition to the file's. */
 const yarnMagnitude = (factor: number, log: GgufValue | undefined): number => {
-  const of = (scale: number) => (factor <= 1 ? 1 : 0.1 * scale * Math.log(factor) + 1);
-  return of(1) / (log === undefined ? 1 : of(Number(log)));
+  const magnitude = (scale: number) => (factor <= 1 ? 1 : 0.1 * scale * Math.log(factor) + 1);
+  return magnitude(1) / (log === undefined ? 1 : magnitude(Number(log)));
 };
 
 /** Returns the divisors of the headDim / 2 rotary frequencies, if the file stores them (Llama 3.1 and later). */

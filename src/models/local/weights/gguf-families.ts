@@ -59,10 +59,10 @@ export const storedNumbers = ({ tensors }: GgufFile, name: string): readonly num
 };
 
 /** @param stated n if every n-th layer is global, or a list that is true for each local layer */
-const gemmaPattern = (stated: unknown) =>
-  Array.isArray(stated)
-    ? { layer_types: stated.map((local) => (local ? 'sliding_attention' : 'full_attention')) }
-    : { sliding_window_pattern: stated };
+const gemmaPattern = (pattern: unknown) =>
+  Array.isArray(pattern)
+    ? { layer_types: pattern.map((isLocal) => (isLocal ? 'sliding_attention' : 'full_attention')) }
+    : { sliding_window_pattern: pattern };
 
 /** The value heads aren't in the order of Hugging Face's files; `readGgufConfig` passes the order to the decoder. */
 const qwen35: GgufFamily = {
@@ -151,7 +151,7 @@ export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
     modules: { attn_qkv: 'self_attn.qkv_proj', ffn_up: 'mlp.gate_up_proj', ffn_gate: '' },
     keys: ['attention.sliding_window', 'rope.scaling.attn_factor'],
     config: (value, gguf) => {
-      const [short, long] = ['short', 'long'].map((kind) =>
+      const [shortFactors, longFactors] = ['short', 'long'].map((kind) =>
         storedNumbers(gguf, `rope_factors_${kind}.weight`),
       );
       const window = value('attention.sliding_window');
@@ -160,11 +160,11 @@ export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
         sliding_window: window === 0 ? null : (window ?? null),
         original_max_position_embeddings:
           value('rope.scaling.original_context_length') ?? value('context_length'),
-        rope_scaling: short &&
-          long && {
+        rope_scaling: shortFactors &&
+          longFactors && {
             rope_type: 'longrope',
-            short_factor: short,
-            long_factor: long,
+            short_factor: shortFactors,
+            long_factor: longFactors,
             ...(attentionFactor !== undefined && { attention_factor: attentionFactor }),
           },
       };

@@ -88,8 +88,8 @@ function hfName(name: string, { modules, tensors, others, layers }: TensorNames)
     return other && `${other}.${part}`;
   }
   const prefix = `${layers}.${Number(layerMatch[1])}`;
-  const own = tensors[layerMatch[2]!];
-  if (own !== undefined) return `${prefix}.${own}`;
+  const tensor = tensors[layerMatch[2]!];
+  if (tensor !== undefined) return `${prefix}.${tensor}`;
   const module = path && modules[path];
   return module && `${prefix}.${module}.${part}`;
 }
@@ -98,15 +98,15 @@ function hfName(name: string, { modules, tensors, others, layers }: TensorNames)
 export function ggufName(architecture: string, name: string): string {
   const { modules, tensors, others, layers } = namesOf(architecture);
   const find = (names: Readonly<Record<string, string>>, wanted: string) =>
-    Object.keys(names).find((one) => names[one] === wanted);
+    Object.keys(names).find((key) => names[key] === wanted);
   const [, module, part] = /^(.*)\.(weight|bias)$/.exec(name) ?? [];
   if (!name.startsWith(`${layers}.`)) {
     const other = module && find(others, module);
     if (other) return `${other}.${part}`;
   } else {
     const [, layer, rest] = /^(\d+)\.(.*)$/.exec(name.slice(layers.length + 1))!;
-    const own = find(tensors, rest!);
-    if (own !== undefined) return `blk.${layer}.${own}`;
+    const tensor = find(tensors, rest!);
+    if (tensor !== undefined) return `blk.${layer}.${tensor}`;
     const tensorName = find(modules, rest!.replace(/\.(weight|bias)$/, ''));
     if (tensorName !== undefined) return `blk.${layer}.${tensorName}.${part}`;
   }

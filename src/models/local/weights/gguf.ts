@@ -25,15 +25,15 @@ export const isGguf = (model: string): boolean =>
 /** Creates the error for a path without a model; lists the models there or, if it doesn't exist, in its parent. */
 export function noModelError(value: string): UserError {
   const [exists, folder, name] = [existsSync(value), path.dirname(value), path.basename(value)];
-  const shown = exists ? value : folder;
-  const isFolder = existsSync(path.join(shown, path.sep));
-  const inside = isFolder ? readdirSync(shown).map((one) => path.join(shown, one)) : [];
-  const models = inside.filter((one) => /\.gguf$/i.test(one) || existsSync(path.join(one, 'config.json')));
+  const shownFolder = exists ? value : folder;
+  const isFolder = existsSync(path.join(shownFolder, path.sep));
+  const entries = isFolder ? readdirSync(shownFolder).map((entry) => path.join(shownFolder, entry)) : [];
+  const models = entries.filter((one) => /\.gguf$/i.test(one) || existsSync(path.join(one, 'config.json')));
   const missingText = `no config.json${models.length === 0 ? ', and contains no GGUF file or model' : ''}`;
   const kind = isGguf(value) ? 'file' : 'directory';
   const message = exists ? `this directory has ${missingText}` : `there is no such ${kind}`;
-  const isHub = !existsSync(folder) && existsSync(path.dirname(folder));
-  const hubHint = isHub ? `hf:${path.basename(folder)}/${name} for a model on Hugging Face, or ` : '';
+  const isHubName = !existsSync(folder) && existsSync(path.dirname(folder));
+  const hubHint = isHubName ? `hf:${path.basename(folder)}/${name} for a model on Hugging Face, or ` : '';
   const hint = `use ${hubHint}the directory of a Hugging Face model, with config.json, tokenizer.json and model.safetensors, or a GGUF file`;
   return new UserError({ field: 'model.path', value, message, alternatives: models, hint });
 }
@@ -41,8 +41,8 @@ export function noModelError(value: string): UserError {
 const max = { tensors: 100_000, pairs: 20_000, elements: 8_000_000, text: 1 << 26, head: 1 << 29 } as const;
 
 /** Headers of the files read most recently, kept because several parts of a program read the same file. */
-const openFiles = new Map<string, GgufFile>();
-const maxOpenFiles = 4;
+const headerCache = new Map<string, GgufFile>();
+const maxHeaders = 4;
 
 /** Reads the header of a file and of its other parts, if it is split. @throws UserError if they can't be used */
 export function openGguf(file: string): GgufFile {
@@ -51,12 +51,12 @@ export function openGguf(file: string): GgufFile {
   if (!stat.isFile())
     throw new UserError({ field: 'model.path', value: file, message: 'is not a regular file' });
   const key = [realpathSync(file), stat.size, stat.mtimeMs].join('\0');
-  const known = openFiles.get(key);
+  const known = headerCache.get(key);
   if (known !== undefined) return known;
   const first = readGgufFile(file);
   const gguf = { ...first, tensors: new Map(openParts(first).flatMap(({ tensors }) => [...tensors])) };
-  openFiles.set(key, gguf);
-  for (const old of [...openFiles.keys()].slice(0, -maxOpenFiles)) openFiles.delete(old);
+  headerCache.set(key, gguf);
+  for (const staleKey of [...headerCache.keys()].slice(0, -maxHeaders)) headerCache.delete(staleKey);
   return gguf;
 }
 
@@ -86,7 +86,7 @@ function readGgufFile(file: string): GgufFile {
   const realPath = realpathSync(file);
   const { descriptor, size } = openRegularFile(realPath);
   try {
-    const reader = new HeadReader(file, descriptor, size);
+    const reader = new HeaderReader(file, descriptor, size);
     const [tensorCount, pairCount] = readPrefix(reader);
     const { metadata, byteRanges } = readMetadata(reader, pairCount);
     const infos = Array.from({ length: tensorCount }, () => readTensorInfo(reader));
@@ -96,7 +96,7 @@ function readGgufFile(file: string): GgufFile {
   }
 }
 
-function readPrefix(reader: HeadReader): [tensors: number, pairs: number] {
+function readPrefix(reader: HeaderReader): [tensors: number, pairs: number] {
   const magic = reader.size < 4 ? '' : reader.bytes(4).toString('latin1');
   if (magic !== 'GGUF') throw reader.error(`it begins with ${JSON.stringify(magic)}, not with "GGUF"`);
   const version = reader.number(4);
@@ -107,7 +107,7 @@ function readPrefix(reader: HeadReader): [tensors: number, pairs: number] {
 
 /** For each value type, by its number in the format: minimum size in bytes, and a reader. */
 const valueTypes: Readonly<
-  Record<number, { readonly bytes: number; readonly read: (r: HeadReader) => GgufScalar }>
+  Record<number, { readonly bytes: number; readonly read: (r: HeaderReader) => GgufScalar }>
 > = {
   0: { bytes: 1, read: (reader) => reader.bytes(1).readUInt8() },
   1: { bytes: 1, read: (reader) => reader.bytes(1).readInt8() },
@@ -124,7 +124,7 @@ const valueTypes: Readonly<
 };
 const arrayType = 9;
 
-function readMetadata(reader: HeadReader, count: number): Pick<GgufFile, 'metadata' | 'byteRanges'> {
+function readMetadata(reader: HeaderReader, count: number): Pick<GgufFile, 'metadata' | 'byteRanges'> {
   const metadata = new Map<string, GgufValue>();
   const byteRanges = new Map<string, { start: number; end: number }>();
   for (let pair = 0; pair < count; pair++) {
@@ -137,15 +137,15 @@ function readMetadata(reader: HeadReader, count: number): Pick<GgufFile, 'metada
   return { metadata, byteRanges };
 }
 
-function readValue(reader: HeadReader, key: string): GgufValue {
+function readValue(reader: HeaderReader, key: string): GgufValue {
   const type = reader.number(4);
-  if (type !== arrayType) return typeOf(reader, key, type).read(reader);
-  const { bytes, read } = typeOf(reader, key, reader.number(4));
+  if (type !== arrayType) return valueTypeOf(reader, key, type).read(reader);
+  const { bytes, read } = valueTypeOf(reader, key, reader.number(4));
   const count = reader.count(`values of ${quote(key)}`, max.elements, bytes);
   return Array.from({ length: count }, () => read(reader));
 }
 
-function typeOf(reader: HeadReader, key: string, type: number) {
+function valueTypeOf(reader: HeaderReader, key: string, type: number) {
   const known = valueTypes[type];
   if (known === undefined) throw reader.error(`the value of ${quote(key)} has the unknown type ${type}`);
   return known;
@@ -159,7 +159,7 @@ interface TensorInfo {
   readonly offset: number;
 }
 
-function readTensorInfo(reader: HeadReader): TensorInfo {
+function readTensorInfo(reader: HeaderReader): TensorInfo {
   const name = reader.text();
   const dimensions = reader.number(4);
   if (dimensions < 1 || dimensions > 4)
@@ -172,8 +172,8 @@ function readTensorInfo(reader: HeadReader): TensorInfo {
 function locateTensors(
   infos: readonly TensorInfo[],
   metadata: GgufFile['metadata'],
-  reader: HeadReader,
-  real: string,
+  reader: HeaderReader,
+  realPath: string,
 ): ReadonlyMap<string, StoredTensor> {
   const alignment = metadata.get('general.alignment') ?? 32;
   if (typeof alignment !== 'number' || alignment < 1 || alignment % 8 !== 0 || alignment > 1 << 20)
@@ -192,14 +192,14 @@ function locateTensors(
       throw reader.error(
         `tensor ${quote(name)} reaches beyond the end of the file (an unfinished download?)`,
       );
-    tensors.set(name, { name, dtype, shape, file: real, offset: start + offset, length });
+    tensors.set(name, { name, dtype, shape, file: realPath, offset: start + offset, length });
   }
   return tensors;
 }
 
-function sizeOf({ name, shape, type }: TensorInfo, reader: HeadReader): { dtype: string; length: number } {
-  const blockForm = blockTypes.find(({ number }) => number === type);
-  if (blockForm === undefined)
+function sizeOf({ name, shape, type }: TensorInfo, reader: HeaderReader): { dtype: string; length: number } {
+  const blockType = blockTypes.find(({ number }) => number === type);
+  if (blockType === undefined)
     throw new UserError({
       file: reader.file,
       field: name.slice(0, 80),
@@ -209,16 +209,16 @@ function sizeOf({ name, shape, type }: TensorInfo, reader: HeadReader): { dtype:
       hint: 'use a different file of the model, e.g. Q4_K_M or Q8_0, or serve this one with llama-server or Ollama',
     });
   const columns = shape.at(-1)!;
-  if (columns % blockForm.elements !== 0)
+  if (columns % blockType.elements !== 0)
     throw reader.error(
-      `rows of ${quote(name)} have ${columns} values, which is not a multiple of ${blockForm.elements} (${blockForm.dtype})`,
+      `rows of ${quote(name)} have ${columns} values, which is not a multiple of ${blockType.elements} (${blockType.dtype})`,
     );
   const elements = shape.reduce((product, dimension) => product * dimension, 1);
-  return { dtype: blockForm.dtype, length: (elements / blockForm.elements) * blockForm.bytes };
+  return { dtype: blockType.dtype, length: (elements / blockType.elements) * blockType.bytes };
 }
 
 /** Reads a file in sequence, window by window, and never beyond its end. */
-class HeadReader {
+class HeaderReader {
   readonly file: string;
   readonly size: number;
   readonly #descriptor: number;
@@ -269,12 +269,12 @@ class HeadReader {
   }
 
   /** Reads the number of items that follow. Each takes at least `bytesOfEach` bytes of the rest of the file. */
-  count(what: string, atMost: number, bytesOfEach: number): number {
+  count(items: string, maximum: number, bytesOfEach: number): number {
     const count = this.number(8);
     const rest = this.size - this.position;
     if (count * bytesOfEach > rest)
-      throw this.error(`it declares ${count} ${what}, but only ${rest} bytes follow`);
-    if (count > atMost) throw this.error(`it declares ${count} ${what}; the maximum is ${atMost}`);
+      throw this.error(`it declares ${count} ${items}, but only ${rest} bytes follow`);
+    if (count > maximum) throw this.error(`it declares ${count} ${items}; the maximum is ${maximum}`);
     return count;
   }
 

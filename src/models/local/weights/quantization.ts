@@ -34,14 +34,14 @@ export interface QuantizedRows {
 export function quantizeRows(rows: Float32Array, columns: number, { bits, block }: Rounding): QuantizedRows {
   const blocks = Math.ceil(columns / block);
   const scales = new Float32Array((rows.length / columns) * blocks);
-  const levels = new Uint8Array(scales.length * block).fill(2 ** (bits - 1));
+  const codes = new Uint8Array(scales.length * block).fill(2 ** (bits - 1));
   for (let b = 0; b < scales.length; b++) {
     const column = (b % blocks) * block;
     const start = Math.floor(b / blocks) * columns + column;
     const end = start + Math.min(block, columns - column);
-    scales[b] = quantizeBlock(rows, start, end, bits, levels, b * block);
+    scales[b] = quantizeBlock(rows, start, end, bits, codes, b * block);
   }
-  return { codes: bits === 8 ? levels : packPairs(levels), scales };
+  return { codes: bits === 8 ? codes : packPairs(codes), scales };
 }
 
 /** Quantises one block and returns its scale. */
@@ -56,14 +56,14 @@ function quantizeBlock(
   const extreme = extremeOf(weights, start, end);
   if (extreme === 0) return 0;
   const middle = 1 << (bits - 1);
-  const first = -extreme / middle;
+  const initialScale = -extreme / middle;
   let product = 0;
   let square = 0;
   for (let i = start; i < end; i++) {
     const weight = weights[i]!;
     // Truncating a positive number plus one half rounds it. Quotients of float32 numbers are never so close to
     // a half that the rounding of the sum matters.
-    const code = Math.min((weight / first + (middle + 0.5)) | 0, 2 * middle - 1);
+    const code = Math.min((weight / initialScale + (middle + 0.5)) | 0, 2 * middle - 1);
     const level = code - middle;
     codes[at + i - start] = code;
     product += weight * level;

@@ -87,7 +87,7 @@ type RopeConfig = z.output<z.ZodObject<typeof ropeShape>> & {
 interface RopeFamily {
   readonly headDim: number;
   readonly theta: number;
-  readonly partial: boolean;
+  readonly allowsPartial: boolean;
   readonly kinds: readonly Kind[];
   readonly aliases?: Readonly<Record<string, Kind>>;
   /** More keys that the section may contain. */
@@ -117,8 +117,8 @@ const keysOf: Readonly<Record<Kind, readonly string[]>> = {
 
 /** Reads the rotation for a layer type. @throws UserError naming a missing, unknown or unsupported key */
 export function readRope(config: RopeConfig, layerType: string, family: RopeFamily, file: string): Rope {
-  const { given, field } = sectionOf(config, layerType, file);
-  const section = checkedValue(sectionSchema, given, file, { section: field.split('.') });
+  const { rawSection, field } = sectionOf(config, layerType, file);
+  const section = checkedValue(sectionSchema, rawSection, file, { section: field.split('.') });
   const ropeType = section.rope_type ?? section.type ?? 'default';
   const scaling = family.aliases?.[ropeType] ?? (ropeType === 'default' ? 'none' : ropeType);
   const kind = family.kinds.find((one) => one === scaling);
@@ -127,9 +127,9 @@ export function readRope(config: RopeConfig, layerType: string, family: RopeFami
     throw valueError(file, `${field}.rope_type`, ropeType, possible);
   }
   const readKeys = [...commonKeys, ...keysOf[kind], ...(family.keys ?? [])];
-  rejectUnknownKeys(given, { readKeys }, file, field);
+  rejectUnknownKeys(rawSection, { readKeys }, file, field);
   const rotaryFactor = section.partial_rotary_factor ?? 1;
-  if (rotaryFactor !== 1 && !family.partial)
+  if (rotaryFactor !== 1 && !family.allowsPartial)
     throw valueError(file, `${field}.partial_rotary_factor`, rotaryFactor, ['1']);
   const requireKey = (name: 'factor' | 'low_freq_factor' | 'high_freq_factor') =>
     section[name] ?? rejectMissing(file, `${field}.${name}`, ropeType);
@@ -160,7 +160,7 @@ export function readRope(config: RopeConfig, layerType: string, family: RopeFami
       return { theta, ...readYarn(section, originalContext, section.factor ?? contextFactor()) };
     case 'longrope': {
       const width = rotaryWidth(config, family.headDim, layerType, file);
-      const factors = (name: 'short_factor' | 'long_factor') => {
+      const requireFactors = (name: 'short_factor' | 'long_factor') => {
         const list = section[name] ?? rejectMissing(file, `${field}.${name}`, ropeType);
         if (list.length === width / 2) return list;
         throw valueError(file, `${field}.${name}`, `${list.length} numbers`, [
@@ -172,8 +172,8 @@ export function readRope(config: RopeConfig, layerType: string, family: RopeFami
       return {
         theta,
         scaling: kind,
-        shortFactors: factors('short_factor'),
-        longFactors: factors('long_factor'),
+        shortFactors: requireFactors('short_factor'),
+        longFactors: requireFactors('long_factor'),
         originalContext,
         attentionFactor: section.attention_factor ?? defaultFactor,
       };
@@ -183,8 +183,8 @@ export function readRope(config: RopeConfig, layerType: string, family: RopeFami
 
 function readYarn(section: Section, originalContext: number, factor: number) {
   const magnitude = (scale: number) => (factor <= 1 ? 1 : 0.1 * scale * Math.log(factor) + 1);
-  const { mscale, mscale_all_dim: all } = section;
-  const defaultFactor = mscale && all ? magnitude(mscale) / magnitude(all) : magnitude(1);
+  const { mscale, mscale_all_dim: mscaleAll } = section;
+  const defaultFactor = mscale && mscaleAll ? magnitude(mscale) / magnitude(mscaleAll) : magnitude(1);
   return {
     scaling: 'yarn',
     factor,
@@ -197,8 +197,8 @@ function readYarn(section: Section, originalContext: number, factor: number) {
 }
 
 export function rotaryWidth(config: RopeConfig, headDim: number, layerType: string, file: string): number {
-  const { given, field } = sectionOf(config, layerType, file);
-  const share = given.partial_rotary_factor ?? config.partial_rotary_factor ?? 1;
+  const { rawSection, field } = sectionOf(config, layerType, file);
+  const share = rawSection.partial_rotary_factor ?? config.partial_rotary_factor ?? 1;
   const width = typeof share === 'number' ? Math.floor(headDim * share) : 0;
   if (width > 0 && width <= headDim && width % 2 === 0) return width;
   throw valueError(file, `${field}.partial_rotary_factor`, share, [
@@ -208,22 +208,22 @@ export function rotaryWidth(config: RopeConfig, headDim: number, layerType: stri
 
 /** Finds the rope fields of a layer: `rope_scaling`, or `rope_parameters`, which may have a section per layer type. */
 function sectionOf(
-  { rope_scaling: old, rope_parameters: parameters }: RopeConfig,
+  { rope_scaling: legacy, rope_parameters: parameters }: RopeConfig,
   layerType: string,
   file: string,
-): { given: Readonly<Record<string, unknown>>; field: string } {
+): { rawSection: Readonly<Record<string, unknown>>; field: string } {
   const isSet = (value: object | null | undefined) => value != null && Object.keys(value).length > 0;
-  if (!isSet(parameters)) return { given: old ?? {}, field: 'rope_scaling' };
-  if (isSet(old)) throw valueError(file, 'rope_scaling', old, ['null, because rope_parameters is set']);
+  if (!isSet(parameters)) return { rawSection: legacy ?? {}, field: 'rope_scaling' };
+  if (isSet(legacy)) throw valueError(file, 'rope_scaling', legacy, ['null, because rope_parameters is set']);
   const hasSections = Object.values(parameters!).some(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   );
-  if (!hasSections) return { given: parameters!, field: 'rope_parameters' };
+  if (!hasSections) return { rawSection: parameters!, field: 'rope_parameters' };
   const field = `rope_parameters.${layerType}`;
   const readKeys = ['full_attention', 'sliding_attention'];
   rejectUnknownKeys(parameters!, { readKeys }, file, 'rope_parameters');
-  const own = z.record(z.string(), z.unknown()).safeParse(parameters![layerType]);
-  if (own.success) return { given: own.data, field };
+  const section = z.record(z.string(), z.unknown()).safeParse(parameters![layerType]);
+  if (section.success) return { rawSection: section.data, field };
   throw new UserError({ file, field, message: `is missing, but some layers have the type ${layerType}` });
 }
 

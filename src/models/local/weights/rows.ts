@@ -1,5 +1,5 @@
 /** Rows of a stored matrix as float32, regardless of the file format. */
-import { blockType, type UnpackedRows } from './gguf-blocks.js';
+import { blockType, type UnpackedBlock } from './gguf-blocks.js';
 import { toFloat32 } from './quantization.js';
 import { readTensorBytes, type StoredTensor } from './safetensors.js';
 
@@ -38,8 +38,8 @@ export function rowOrder({ shape, interleaved }: StoredTensor): readonly number[
   if (interleaved === undefined) return undefined;
   const half = interleaved / 2;
   return Array.from({ length: shape[0]! }, (_, row) => {
-    const place = row % interleaved;
-    return row - place + (place < half ? 2 * place : 2 * (place - half) + 1);
+    const offset = row % interleaved;
+    return row - offset + (offset < half ? 2 * offset : 2 * (offset - half) + 1);
   });
 }
 
@@ -67,7 +67,7 @@ export function decodeWeights(bytes: Buffer, dtype: StoredTensor['dtype']): Floa
   return values;
 }
 
-export const emptyBlock = (elements: number, block: number): UnpackedRows => ({
+export const emptyBlock = (elements: number, block: number): UnpackedBlock => ({
   codes: new Uint8Array(elements),
   scales: new Float32Array(elements / block),
   offsets: new Float32Array(elements / block),

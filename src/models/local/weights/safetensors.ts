@@ -102,13 +102,13 @@ function rejectOverlaps(file: string, tensors: readonly StoredTensor[]): void {
 
 function storedTensor(
   file: string,
-  real: string,
+  realPath: string,
   name: string,
-  given: unknown,
+  rawEntry: unknown,
   dataStart: number,
   size: number,
 ): StoredTensor {
-  const { data: entry } = entrySchema.safeParse(given);
+  const { data: entry } = entrySchema.safeParse(rawEntry);
   if (entry === undefined || entry.data_offsets[0] > entry.data_offsets[1])
     throw fileError(file, `its header has no valid entry for the tensor ${name}`);
   const [begin, end] = entry.data_offsets;
@@ -119,13 +119,13 @@ function storedTensor(
   if (width !== undefined && count * width !== end - begin)
     throw fileError(file, `tensor ${name} has ${end - begin} bytes, but its shape requires ${count * width}`);
   const { dtype, shape } = entry;
-  return { name, dtype, shape, file: real, offset: dataStart + begin, length: end - begin };
+  return { name, dtype, shape, file: realPath, offset: dataStart + begin, length: end - begin };
 }
 
 /** Reads the text model's tensors in `model.safetensors` or its shards. @throws UserError if they are unusable */
 export function directoryWeights(directory: string): StoredTensors {
-  const single = path.join(directory, 'model.safetensors');
-  if (existsSync(single)) return textTensors(byName(readSafetensors(single).tensors));
+  const singleFile = path.join(directory, 'model.safetensors');
+  if (existsSync(singleFile)) return textTensors(byName(readSafetensors(singleFile).tensors));
   const index = path.join(directory, 'model.safetensors.index.json');
   if (!existsSync(index)) throw noWeightsError(directory);
   const indexError = (message: string, place: { readonly field?: string } = {}) =>
@@ -140,7 +140,7 @@ export function directoryWeights(directory: string): StoredTensors {
     if (!existsSync(file)) throw indexError(`the shard ${shard} is missing`);
     shards.set(shard, byName(readSafetensors(file).tensors));
   }
-  const all = new Map(
+  const allTensors = new Map(
     weightMap.map(([name, shard]) => {
       const tensor = shards.get(shard)!.get(name);
       if (tensor === undefined)
@@ -148,11 +148,11 @@ export function directoryWeights(directory: string): StoredTensors {
       return [name, tensor] as const;
     }),
   );
-  return textTensors(all);
+  return textTensors(allTensors);
 }
 
 /** Returns a tensor's name in a text-only model; vision-language models put that part under `language_model`. */
-export const textName = (name: string): string =>
+export const textOnlyName = (name: string): string =>
   name
     .replace(/^(?:language_model\.model|model\.language_model)\./, 'model.')
     .replace(/^language_model\.lm_head\./, 'lm_head.');
@@ -173,11 +173,11 @@ function translateGpt2(tensors: StoredTensors): StoredTensors {
 /** Drops vision tensors, and gives the others the names that they have in a text-only model. */
 function textTensors(tensors: StoredTensors): StoredTensors {
   if ([...tensors.keys()].some((name) => transposedNames.test(name))) return translateGpt2(tensors);
-  if ([...tensors.keys()].every((name) => textName(name) === name)) return tensors;
-  const kept = [...tensors.values()].filter(
+  if ([...tensors.keys()].every((name) => textOnlyName(name) === name)) return tensors;
+  const remaining = [...tensors.values()].filter(
     ({ name }) => !/(^|\.)(vision_|visual\.|multi_modal_)/.test(name),
   );
-  return byName(kept.map((tensor) => ({ ...tensor, name: textName(tensor.name) })));
+  return byName(remaining.map((tensor) => ({ ...tensor, name: textOnlyName(tensor.name) })));
 }
 
 const byName = (tensors: readonly StoredTensor[]): StoredTensors =>
@@ -211,10 +211,10 @@ export function isSameTensor(a: StoredTensor, b: StoredTensor): boolean {
   );
 }
 
-function fileError(file: string, what: string): UserError {
+function fileError(file: string, problem: string): UserError {
   return new UserError({
     file,
-    message: `this is not a usable safetensors file: ${what}`,
+    message: `this is not a usable safetensors file: ${problem}`,
     hint: 'copy or download it again; a text file of a few lines is a Git LFS pointer: run `git lfs pull`',
   });
 }

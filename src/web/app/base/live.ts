@@ -4,31 +4,31 @@ import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { Item } from '../../../runs/listing/item.js';
 
 interface Listener {
-  readonly items: (change: {
+  readonly onItems: (change: {
     readonly whole: boolean;
     readonly changed: readonly Item[];
     readonly removed: readonly string[];
   }) => void;
   /** Called when files of the watched item have changed, or may have changed while there was no connection. */
-  readonly stale?: () => void;
+  readonly onStale?: () => void;
 }
 
 /** `refused`: the server rejects the connection, for example because another view now runs at this address. */
-export type LinkState = 'live' | 'lost' | 'refused';
+export type ConnectionState = 'live' | 'lost' | 'refused';
 
-export const OnLinkState = createContext<(state: LinkState) => void>(() => undefined);
+export const OnConnectionState = createContext<(state: ConnectionState) => void>(() => undefined);
 
 /** Key in local storage. Unlike cookies, it can't be read by pages on other ports. */
 const tokenKey = 'policyloop view';
 
 /** If the URL contains the token, stores it in local storage and removes it from the address bar. */
 export function logIn(): void {
-  const entered = new URL(location.href);
-  const token = entered.searchParams.get('token');
+  const url = new URL(location.href);
+  const token = url.searchParams.get('token');
   if (token !== null) {
     localStorage.setItem(tokenKey, token);
-    entered.searchParams.delete('token');
-    history.replaceState(null, '', entered);
+    url.searchParams.delete('token');
+    history.replaceState(null, '', url);
   }
 }
 
@@ -39,17 +39,17 @@ const refusedPauseMs = 3000;
 
 /**
  * Receives server-sent events while the component is mounted.
- * @param watched query string: `of` (name of an item) or `all`, and `key` (config keys whose values to include)
+ * @param query query string: `of` (name of an item) or `all`, and `key` (config keys whose values to include)
  */
-export function useLive(watched: string, listener: Listener): void {
-  const onState = useContext(OnLinkState);
-  const latest = useRef(listener);
-  latest.current = listener;
+export function useLive(query: string, listener: Listener): void {
+  const onState = useContext(OnConnectionState);
+  const latestListener = useRef(listener);
+  latestListener.current = listener;
   useEffect(() => {
     let source: EventSource | undefined;
     let wasOpen = false;
     let timer: ReturnType<typeof setTimeout>;
-    const follow = () => {
+    const openOrClose = () => {
       if (document.hidden) {
         source?.close();
         source = undefined;
@@ -57,30 +57,30 @@ export function useLive(watched: string, listener: Listener): void {
       }
       if (source !== undefined) return;
       // An EventSource can't send headers, so the token is part of the URL.
-      source = new EventSource(`/api/events${watched}&token=${encodeURIComponent(getToken())}`);
+      source = new EventSource(`/api/events${query}&token=${encodeURIComponent(getToken())}`);
       source.addEventListener('open', () => {
         onState('live');
-        if (wasOpen) latest.current.stale?.();
+        if (wasOpen) latestListener.current.onStale?.();
         wasOpen = true;
       });
       source.addEventListener('error', () => {
         if (source?.readyState !== EventSource.CLOSED) return onState('lost');
         onState('refused');
         source = undefined;
-        timer = setTimeout(follow, refusedPauseMs);
+        timer = setTimeout(openOrClose, refusedPauseMs);
       });
-      source.addEventListener('items', ({ data }) => latest.current.items(JSON.parse(data)));
-      source.addEventListener('stale', () => latest.current.stale?.());
+      source.addEventListener('items', ({ data }) => latestListener.current.onItems(JSON.parse(data)));
+      source.addEventListener('stale', () => latestListener.current.onStale?.());
     };
     onState('live');
-    follow();
-    document.addEventListener('visibilitychange', follow);
+    openOrClose();
+    document.addEventListener('visibilitychange', openOrClose);
     return () => {
-      document.removeEventListener('visibilitychange', follow);
+      document.removeEventListener('visibilitychange', openOrClose);
       clearTimeout(timer);
       source?.close();
     };
-  }, [watched]);
+  }, [query]);
 }
 
 /** @throws Error if the request fails, with the server's message if it sent one */
@@ -113,14 +113,14 @@ export function useResponse<T>(address: string | undefined, basis?: string) {
     asking.isAsking = true;
     while (asking.isStale && asking.address !== undefined) {
       asking.isStale = false;
-      const asked = asking.address;
-      const isCurrent = () => state.current === asking && asking.address === asked;
+      const askedAddress = asking.address;
+      const isCurrent = () => state.current === asking && asking.address === askedAddress;
       const began = performance.now();
-      await request(asked).then(
+      await request(askedAddress).then(
         async (response) => {
-          const found = (await response.json()) as T;
+          const data = (await response.json()) as T;
           if (!isCurrent()) return;
-          setAnswer(() => found);
+          setAnswer(() => data);
           setProblem('');
         },
         (error: Error) => isCurrent() && setProblem(error.message),

@@ -4,17 +4,17 @@ import type { Item } from '../../../runs/listing/item.js';
 export const unitOf = ({ kind, unit = 'step' }: Item): string =>
   ({ run: 'iterations', play: 'games', training: `${unit}s` })[kind as string] ?? 'runs';
 
-export const shownReturn = (value: number | null | undefined): string =>
+export const returnText = (value: number | null | undefined): string =>
   value === null || value === undefined ? missingMark : formatReturn(value);
 
-export interface Address {
+export interface Route {
   readonly page: 'index' | 'item' | 'compare' | 'search';
   readonly name: string;
   readonly query: URLSearchParams;
 }
 
 /** Decodes a part of a URL; returns it unchanged if it is malformed, such as `100%`. */
-export function decodeText(text: string): string {
+export function decodeUrlPart(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -22,11 +22,11 @@ export function decodeText(text: string): string {
   }
 }
 
-export function currentAddress(): Address {
+export function currentRoute(): Route {
   const { pathname, search } = location;
   const query = new URLSearchParams(search);
-  if (pathname.startsWith('/of/')) return { page: 'item', name: decodeText(pathname.slice(4)), query };
-  return { page: (pathname.slice(1) || 'index') as Address['page'], name: '', query };
+  if (pathname.startsWith('/of/')) return { page: 'item', name: decodeUrlPart(pathname.slice(4)), query };
+  return { page: (pathname.slice(1) || 'index') as Route['page'], name: '', query };
 }
 
 /** Shows a page of the view without reloading. @param replace true to replace the history entry */
@@ -45,9 +45,9 @@ export function followLinks(): void {
     if (!link?.href || link.target) return;
     const { hash, origin, pathname, search } = new URL(link.href);
     // For a link to a section of this page, the browser scrolls by itself.
-    const isHere = hash !== '' && pathname === location.pathname && search === location.search;
+    const isSamePage = hash !== '' && pathname === location.pathname && search === location.search;
     const isPage = /^\/(?:$|of\/|(?:compare|search)$)/.test(pathname);
-    if (origin !== location.origin || isHere || !isPage) return;
+    if (origin !== location.origin || isSamePage || !isPage) return;
     event.preventDefault();
     visit(`${pathname}${search}${hash}`);
   });

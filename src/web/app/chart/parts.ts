@@ -2,15 +2,15 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { ChartFile } from '../../drawing/chart-files.js';
-import { type LegendKey, legendSample, type Picture } from '../../drawing/picture.js';
+import { type LegendEntry, legendSample, type Picture } from '../../drawing/picture.js';
 import { html, renderShapes } from '../base/html.js';
 
 /** Returns a reference to set on an element, and the element's width in pixels (640 until it is measured). */
 export function useWidth() {
-  const place = useRef<HTMLDivElement>(null);
+  const element = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(640);
   useLayoutEffect(() => {
-    const box = place.current;
+    const box = element.current;
     if (box === null) return;
     const measure = () => setWidth((last) => box.clientWidth || last);
     measure();
@@ -18,7 +18,7 @@ export function useWidth() {
     observer.observe(box);
     return () => observer.disconnect();
   }, []);
-  return [place, width] as const;
+  return [element, width] as const;
 }
 
 /** The files of the page's charts, by the data of the charts. */
@@ -46,5 +46,5 @@ export function Readout({ children, live, of, picture }: Props) {
 }
 
 /** Shows a label of a legend with its sample. */
-export const LegendSample = ({ entry }: { readonly entry: LegendKey }) =>
+export const LegendSample = ({ entry }: { readonly entry: LegendEntry }) =>
   html`<svg class="key" width="16" height="12" aria-hidden="true">${renderShapes(legendSample(entry))}</svg>${entry.label}`;

@@ -12,7 +12,7 @@ const maxPhoneColumns = 4;
 
 export function DataTable({ columns, isTall, rows }: TableData) {
   const [order, setOrder] = useState({ column: -1, sign: 1 as 1 | -1 });
-  const stacks = columns.length > maxPhoneColumns;
+  const isStacked = columns.length > maxPhoneColumns;
   // Sorting would separate blank cells from the cell above that they repeat.
   const isSortable = rows.length > 2 && !rows.flat().some(({ isRepeated }) => isRepeated);
   const { column: sortColumn, sign } = isSortable ? order : { column: -1, sign: 1 as const };
@@ -28,7 +28,7 @@ export function DataTable({ columns, isTall, rows }: TableData) {
     ({ text: undefined, bar: 'bar-cell', number: 'number', estimate: 'number' })[columns[c]!.kind];
   const cellsIn = (c: number) => rows.flatMap((row) => row[c] ?? []);
   const plots = columns.map(({ drawn }, c) => drawn && intervalAxis(drawn, cellsIn(c)));
-  return html`<div class=${isTall ? 'scroll tall' : 'scroll'} tabindex="0"><table class=${stacks ? 'stack' : undefined}>
+  return html`<div class=${isTall ? 'scroll tall' : 'scroll'} tabindex="0"><table class=${isStacked ? 'stack' : undefined}>
 <thead><tr>${columns.map(({ spoken, title }, c) => {
     const text = title || html`<span class="repeated">${spoken}</span>`;
     const direction = c === sortColumn ? (sign < 0 ? 'descending' : 'ascending') : undefined;
@@ -41,11 +41,11 @@ export function DataTable({ columns, isTall, rows }: TableData) {
         // On a phone, the list of each row must be self-contained; screen readers need each row's header.
         const content = !cell.isRepeated
           ? cellContent
-          : (stacks || c === 0) && html`<span class="repeated">${cellContent}</span>`;
-        const label = stacks && columns[c]!.title !== '' ? columns[c]!.title : undefined;
+          : (isStacked || c === 0) && html`<span class="repeated">${cellContent}</span>`;
+        const label = isStacked && columns[c]!.title !== '' ? columns[c]!.title : undefined;
         return c === 0
           ? html`<th scope="row" class=${classOf(c)} data-label=${label}>${content}</th>`
-          : html`${plots[c] && html`<td class="drawn">${plots[c].drawn(cell)}</td>`}<td class=${classOf(c)} data-label=${label}>${content}</td>`;
+          : html`${plots[c] && html`<td class="drawn">${plots[c].draw(cell)}</td>`}<td class=${classOf(c)} data-label=${label}>${content}</td>`;
       })}</tr>`,
   )}</tbody></table></div>`;
 }
@@ -83,12 +83,12 @@ function intervalAxis({ include = [], line }: IntervalAxis, cells: readonly Tabl
     .flat(2)
     .filter(Number.isFinite);
   const [min, max] = numbers.length === 0 ? [0, 1] : [smallest(numbers), largest(numbers)];
-  const room = max > min ? 0 : Math.abs(min) * 0.1 || 1;
-  const [low, high] = [min - room, max + room];
+  const padding = max > min ? 0 : Math.abs(min) * 0.1 || 1;
+  const [low, high] = [min - padding, max + padding];
   const x = (value: number) => percentText((Math.min(high, Math.max(low, value)) - low) / (high - low));
   return {
     axis: html`<svg width="100%" height="20" fill="var(--muted)" font-size="12" text-anchor="middle" aria-hidden="true">${ticksWithin(low, high, 4).map((tick) => html`<text x=${x(tick)} y="14">${formatNumber(tick)}</text>`)}</svg>`,
-    drawn: ({ interval, value }: TableCell) =>
+    draw: ({ interval, value }: TableCell) =>
       html`<svg width="100%" height="24" aria-hidden="true">${line !== undefined && html`<line stroke="var(--muted)" stroke-dasharray="6 4" x1=${x(line)} x2=${x(line)} y2="24" />`}${interval && html`<line stroke="var(--accent)" stroke-width="2" x1=${x(interval[0])} x2=${x(interval[1])} y1="12" y2="12" />`}${value !== undefined && html`<circle fill="var(--accent)" cx=${x(value)} cy="12" r="5.5" />`}</svg>`,
   };
 }

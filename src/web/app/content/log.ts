@@ -28,8 +28,8 @@ interface LogProps {
 export function ProposalLog({ children, counts, prompts }: LogProps) {
   const [filter, setFilter] = useState('all');
   const getPrompts = useMemo(() => {
-    let known: Prompts | undefined;
-    return () => (known ??= unpackPrompts(prompts));
+    let unpacked: Prompts | undefined;
+    return () => (unpacked ??= unpackPrompts(prompts));
   }, [prompts]);
   useEffect(() => {
     // A link may lead to a proposal that the filter hides.
@@ -65,14 +65,14 @@ export function Prompt({ index, length }: PromptProps) {
 
 function textOfPrompt(prompts: Prompts, index: number) {
   const [previous, prompt = []] = [prompts[index - 1], prompts[index]];
-  const before = previous && new Set(linesIn(previous));
-  const isNew = (line: string) => before?.has(line) === false && line.trim() !== '';
+  const previousLines = previous && new Set(linesIn(previous));
+  const isNew = (line: string) => previousLines?.has(line) === false && line.trim() !== '';
   return html`${linesIn(prompt).some(isNew) && html`<p class="muted">Lines that are not in the previous prompt on this page are highlighted.</p>`}
 ${prompt.map(
   ({ content, role }) =>
     html`<h4>${role}</h4><pre tabindex="0">${content.split('\n').map((line, i, lines) => {
-      const whole = line + (i < lines.length - 1 ? '\n' : '');
-      return isNew(line) ? html`<mark>${whole}</mark>` : whole;
+      const fullLine = line + (i < lines.length - 1 ? '\n' : '');
+      return isNew(line) ? html`<mark>${fullLine}</mark>` : fullLine;
     })}</pre>`,
 )}`;
 }

@@ -10,10 +10,10 @@ interface Props {
   readonly address?: string;
 }
 
-export function Picture({ address, alt, svg: known }: Props) {
-  const [svg, setSvg] = useState(known);
+export function Picture({ address, alt, svg: initialSvg }: Props) {
+  const [svg, setSvg] = useState(initialSvg);
   const [problem, setProblem] = useState('');
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (address === undefined) return;
     const observer = new IntersectionObserver(([entry]) => {
@@ -23,8 +23,8 @@ export function Picture({ address, alt, svg: known }: Props) {
         .then(async (response) => setSvg(await response.text()))
         .catch((error: Error) => setProblem(error.message));
     });
-    observer.observe(place.current!);
+    observer.observe(container.current!);
     return () => observer.disconnect();
   }, [address]);
-  return html`<div class="episode" ref=${place}>${svg === undefined ? html`<p class="empty">${problem || 'Loading …'}</p>` : html`<img src=${`data:image/svg+xml,${encodeURIComponent(svg)}`} alt=${alt} />`}</div>`;
+  return html`<div class="episode" ref=${container}>${svg === undefined ? html`<p class="empty">${problem || 'Loading …'}</p>` : html`<img src=${`data:image/svg+xml,${encodeURIComponent(svg)}`} alt=${alt} />`}</div>`;
 }

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { parseFilter } from '../../../runs/listing/filter.js';
-import { type Item, isHolder } from '../../../runs/listing/item.js';
+import { holdsRuns, type Item } from '../../../runs/listing/item.js';
 import { queryOf } from '../../address.js';
 import type { ConfigKeys } from '../../messages.js';
 import { stateOf, usedKeys } from '../../table/state.js';
@@ -28,9 +28,9 @@ export function LiveTable({ columns, empty = 'No runs yet.', path, query, within
   const configKeys = useResponse<ConfigKeys>(needsKeys ? '/api/keys' : undefined).answer;
   const state = useMemo(() => stateOf(query, columns), [String(query), columns?.join()]);
   const filter = useMemo(() => parseFilter(state.filter, configKeys?.keys), [state.filter, configKeys]);
-  const key = usedKeys(state, filter.settingKeys);
-  useLive(queryOf({ all: 'true', key }), {
-    items: ({ changed, removed, whole }) =>
+  const keys = usedKeys(state, filter.settingKeys);
+  useLive(queryOf({ all: 'true', key: keys }), {
+    onItems: ({ changed, removed, whole }) =>
       setItems((before) => {
         const next = new Map(whole ? [] : before);
         for (const item of changed) next.set(item.name, item);
@@ -39,12 +39,12 @@ export function LiveTable({ columns, empty = 'No runs yet.', path, query, within
       }),
   });
   useEffect(() => {
-    if (key.length > 0) setNeedsKeys(true);
-  }, [key.length]);
+    if (keys.length > 0) setNeedsKeys(true);
+  }, [keys.length]);
   const shownItems = useMemo(
     () =>
       [...(items?.values() ?? [])].filter(
-        (item) => within === undefined || (item.name.startsWith(`${within}/`) && !isHolder(item)),
+        (item) => within === undefined || (item.name.startsWith(`${within}/`) && !holdsRuns(item)),
       ),
     [items, within],
   );

@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks';
-import { type Item, isHolder } from '../../../runs/listing/item.js';
+import { holdsRuns, type Item } from '../../../runs/listing/item.js';
 import { itemAddress, queryOf } from '../../address.js';
 import { html, submitHandler } from '../base/html.js';
 import { useLive, usePost } from '../base/live.js';
 import { unitOf, visit } from '../base/words.js';
 import { LiveTable } from './index-page.js';
-import { type Page, ShownPage, usePage } from './shown-page.js';
+import { type Page, PageView, usePage } from './shown-page.js';
 
 interface Props {
   readonly name: string;
@@ -23,25 +23,25 @@ function WholePage({ name, query }: Props) {
   const [item, setItem] = useState<Item | undefined>(undefined);
   const { page, problem, refresh } = usePage(`/api/page${queryOf({ of: name })}`, item === undefined ? 0 : 1);
   useLive(queryOf({ of: name }), {
-    items: ({ changed: [own], whole }) => {
-      if (own === undefined) return;
+    onItems: ({ changed: [changedItem], whole }) => {
+      if (changedItem === undefined) return;
       // `latest` is the address of a run with another name.
-      if (own.name !== name) return visit(itemAddress(own.name), true);
+      if (changedItem.name !== name) return visit(itemAddress(changedItem.name), true);
       // Refresh the page, because it shows the status too.
-      if (item !== undefined && !whole && own.status !== item.status) refresh();
-      setItem(own);
+      if (item !== undefined && !whole && changedItem.status !== item.status) refresh();
+      setItem(changedItem);
     },
-    stale: refresh,
+    onStale: refresh,
   });
   useEffect(() => {
     if (page) document.title = `${item?.status === 'running' ? `${item.done}/${item.of} ` : ''}${page.title}`;
   }, [page, item]);
-  const isStudy = item !== undefined && isHolder(item);
+  const isStudy = item !== undefined && holdsRuns(item);
   const shownPage = page && isStudy ? { ...page, sections: addItemsSection(page.sections) } : page;
   const live = (section: string) =>
     section === 'items' &&
     html`<${LiveTable} path=${itemAddress(name)} query=${query} within=${name} columns=${columnsOf(page?.keys)} />`;
-  return html`<${ShownPage} page=${shownPage} problem=${problem} loading=${`Loading ${name} …`} live=${live}>
+  return html`<${PageView} page=${shownPage} problem=${problem} loading=${`Loading ${name} …`} live=${live}>
 ${page && item && html`<${LiveLine} item=${item} />`}
 ${page && item?.status === 'running' && !isStudy && html`<${StopControls} item=${item} />`}
 <//>`;
@@ -75,8 +75,8 @@ function StopControls({ item: { kind, name } }: { readonly item: Item }) {
     setSure(false);
     void send('/api/stop', { of: name });
   };
-  const button = (label: string, act: () => void) =>
-    html`<button type="button" disabled=${isSending} onClick=${act}>${label}</button>`;
+  const button = (label: string, action: () => void) =>
+    html`<button type="button" disabled=${isSending} onClick=${action}>${label}</button>`;
   return html`<div class="live-line" role="region" aria-label=${`Controls for this ${kind}`}>
 ${isSure ? button('Confirm stop', stop) : button('Stop', () => setSure(true))}
 <span role="status">${reply}</span>
@@ -96,9 +96,9 @@ function IterationPage({ iteration, name }: { readonly name: string; readonly it
   const [item, setItem] = useState<Item | undefined>(undefined);
   const { page, problem, refresh } = usePage(`/api/page${queryOf({ of: name, iteration })}`);
   useLive(queryOf({ of: name }), {
-    items: ({ changed: [own] }) => setItem((last) => own ?? last),
+    onItems: ({ changed: [changedItem] }) => setItem((last) => changedItem ?? last),
     // Earlier iterations can no longer change.
-    stale: () => {
+    onStale: () => {
       if (item !== undefined && iteration >= item.done) refresh();
     },
   });
@@ -122,5 +122,5 @@ function IterationPage({ iteration, name }: { readonly name: string; readonly it
 <span><button type="button" disabled=${iteration <= 0} onClick=${() => step(-1)}>← previous</button> <button type="button" disabled=${iteration >= lastIteration} onClick=${() => step(1)}>next →</button></span>
 <${IterationForm} name=${name} iteration=${iteration} />
 </div>
-<${ShownPage} page=${page} problem=${problem} loading="Loading …" />`;
+<${PageView} page=${page} problem=${problem} loading="Loading …" />`;
 }

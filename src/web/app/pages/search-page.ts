@@ -17,7 +17,7 @@ export function SearchPage({ query }: { readonly query: URLSearchParams }) {
 <button type="submit">Search</button>
 <span class="muted">${names.length === 0 ? 'in all runs' : html`in ${names.join(', ')}; <a href=${`/search${queryOf({ q: text })}`}>in all runs</a>`}</span>
 </form>
-<main><section aria-labelledby="hits"><h1 id="hits" class="as-h2">${title(text, answer, problem)}</h1>
+<main><section aria-labelledby="hits"><h1 id="hits" class="as-h2">${searchTitle(text, answer, problem)}</h1>
 ${problem && html`<p class="failure">${problem}</p>`}
 ${answer && answer.searched < answer.of && html`<p class="note">Only ${answer.searched} of ${answer.of} runs were searched completely. Search for a longer text, or in a single run.</p>`}
 <ol class="hits">${answer?.hits.map(
@@ -28,11 +28,11 @@ ${answer && answer.searched < answer.of && html`<p class="note">Only ${answer.se
 </section></main>`;
 }
 
-function title(text: string, found: SearchResult | undefined, problem: string) {
+function searchTitle(text: string, result: SearchResult | undefined, problem: string) {
   if (text === '') return 'Search prompts and replies';
   if (problem !== '') return 'Search failed';
-  if (found === undefined) return 'Searching …';
-  const { length } = found.hits;
+  if (result === undefined) return 'Searching …';
+  const { length } = result.hits;
   if (length === 0) return 'No matches';
   return length === 1 ? '1 match' : `${length}${length >= 200 ? ' or more' : ''} matches`;
 }

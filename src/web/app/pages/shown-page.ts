@@ -6,7 +6,7 @@ import { chartFiles } from '../../drawing/chart-files.js';
 import type { PageContent } from '../../messages.js';
 import { html } from '../base/html.js';
 import { useResponse } from '../base/live.js';
-import { decodeText } from '../base/words.js';
+import { decodeUrlPart } from '../base/words.js';
 import { ChartFiles } from '../chart/parts.js';
 import { drawContent } from '../content/draw.js';
 
@@ -14,7 +14,7 @@ export type Page = PageContent<readonly ContentJson[]>;
 
 /** Scrolls to the element that the URL's fragment names, and opens it if it is a log entry. */
 export function openTarget(): void {
-  const entry = document.getElementById(decodeText(location.hash.slice(1)));
+  const entry = document.getElementById(decodeUrlPart(location.hash.slice(1)));
   if (entry instanceof HTMLDetailsElement) entry.open = true;
   entry?.scrollIntoView();
 }
@@ -46,7 +46,7 @@ interface Props {
   readonly children?: ComponentChildren;
 }
 
-export function ShownPage({ children, live, loading, page, problem }: Props) {
+export function PageView({ children, live, loading, page, problem }: Props) {
   const sections = page?.sections ?? [];
   const files = useMemo(() => chartFiles({ title: '', ...page, sections }), [page]);
   return html`<${ChartFiles.Provider} value=${files}>${page?.header.map(drawContent)}

@@ -21,7 +21,7 @@ interface Props {
 }
 
 /** A constant, because a new function would run at every rendering and not only when the field appears. */
-const focus = (field: HTMLInputElement | null) => field?.focus();
+const focusField = (field: HTMLInputElement | null) => field?.focus();
 
 /** Maximum number of runs to name in the URL of a comparison. */
 const maxNames = 100;
@@ -35,11 +35,11 @@ export function BulkActions({ chosen, clear, groups, items, state, within }: Pro
   const names = [
     ...new Set([...chosenItems, ...chosenGroups.flatMap((group) => group.items)].map(({ name }) => name)),
   ];
-  const areGroups = chosenItems.length === 0 && groups.length > 0;
-  const hasTooMany = !areGroups && names.length > maxNames;
+  const byGroup = chosenItems.length === 0 && groups.length > 0;
+  const hasTooMany = !byGroup && names.length > maxNames;
   const compare = () => {
     const group = chosenGroups.map(({ id }) => id);
-    visit(`/compare${queryOf(areGroups ? { of: within, by: by.join(','), filter, group } : { of: names })}`);
+    visit(`/compare${queryOf(byGroup ? { of: within, by: by.join(','), filter, group } : { of: names })}`);
   };
   const tag = submitHandler((field) => {
     const tags = field('tags')
@@ -52,14 +52,14 @@ export function BulkActions({ chosen, clear, groups, items, state, within }: Pro
   const chosenText = chosenGroups.length > 0 ? `${plural(chosenGroups.length, 'group')} (${runs})` : runs;
   const cancel = html`<button type="button" class="plain" onClick=${() => setTagging(false)}>cancel</button>`;
   return html`<div class="bulk" role="group" aria-label="Actions for selected runs">
-<button type="button" disabled=${hasTooMany || (!areGroups && names.length === 0)} title=${hasTooMany ? `Select at most ${maxNames} runs, or group them` : undefined} onClick=${compare}>${areGroups && chosenGroups.length === 0 ? 'Compare all groups' : 'Compare'}</button>
+<button type="button" disabled=${hasTooMany || (!byGroup && names.length === 0)} title=${hasTooMany ? `Select at most ${maxNames} runs, or group them` : undefined} onClick=${compare}>${byGroup && chosenGroups.length === 0 ? 'Compare all groups' : 'Compare'}</button>
 <button type="button" disabled=${names.length === 0} aria-expanded=${isTagging} onClick=${() => setTagging(true)}>Tag</button>
 <span class="muted">${names.length > 0 && html`${chosenText} selected <button type="button" class="plain" onClick=${clear}>clear</button>`}</span>
 <span role="status">${reply}</span>
 ${
   isTagging &&
   names.length > 0 &&
-  html`<form class="question" onSubmit=${tag}><label>Tags for ${chosenText} <input type="text" name="tags" ref=${focus} placeholder="e.g. baseline" autocomplete="off" /></label> <button type="submit" name="change" value="add">Add</button> <button type="submit" name="change" value="remove">Remove</button> ${cancel}</form>`
+  html`<form class="question" onSubmit=${tag}><label>Tags for ${chosenText} <input type="text" name="tags" ref=${focusField} placeholder="e.g. baseline" autocomplete="off" /></label> <button type="submit" name="change" value="add">Add</button> <button type="submit" name="change" value="remove">Remove</button> ${cancel}</form>`
 }
 </div>`;
 }

@@ -6,16 +6,16 @@ import {
   missingMark,
 } from '../../../base/text/numbers.js';
 import { fieldOf, type Value } from '../../../runs/listing/fields.js';
-import { type Item, isHolder } from '../../../runs/listing/item.js';
+import { holdsRuns, type Item } from '../../../runs/listing/item.js';
 import { itemAddress } from '../../address.js';
 import type { GroupMeans } from '../../messages.js';
 import { type Group, groupMean, groupTitle } from '../../table/groups.js';
 import { html } from '../base/html.js';
-import { shownReturn, unitOf } from '../base/words.js';
+import { returnText, unitOf } from '../base/words.js';
 
-const numberTexts: Readonly<Record<string, (value: number) => string>> = {
-  observed: shownReturn,
-  confirmed: shownReturn,
+const numberFormatters: Readonly<Record<string, (value: number) => string>> = {
+  observed: returnText,
+  confirmed: returnText,
   calls: formatCompact,
   tokens: formatCompact,
   cost: formatCost,
@@ -26,13 +26,13 @@ const numberTexts: Readonly<Record<string, (value: number) => string>> = {
 function textOf(key: string, value: Value): string {
   if (value === null || value === '') return missingMark;
   if (typeof value === 'string') return key === 'started' ? value.slice(0, 16).replace('T', ' ') : value;
-  return (numberTexts[key] ?? ((number: number) => formatNumber(number, 6)))(value);
+  return (numberFormatters[key] ?? ((number: number) => formatNumber(number, 6)))(value);
 }
 
 const statusMark = (status: string) => html`<span class=${`status ${status}`}>${status}</span>`;
 
 const intervalView = (ends: readonly [number, number] | null | undefined) =>
-  ends && html`<br /><span class="muted">${shownReturn(ends[0])} … ${shownReturn(ends[1])}</span>`;
+  ends && html`<br /><span class="muted">${returnText(ends[0])} … ${returnText(ends[1])}</span>`;
 
 const classOf = (key: string) =>
   key === 'started' ? 'time' : fieldOf(key).kind === 'number' ? 'number' : undefined;
@@ -44,10 +44,10 @@ function cellOf(item: Item, key: string) {
     case 'progress':
       return progressBar(`progress of ${item.name}`, item.done, plannedUnits(item), unitOf(item));
     case 'confirmed':
-      return html`<b>${shownReturn(item.confirmed)}</b>${intervalView(item.ci95)}`;
+      return html`<b>${returnText(item.confirmed)}</b>${intervalView(item.ci95)}`;
     case 'observed':
       return item.final === undefined
-        ? shownReturn(item.observed)
+        ? returnText(item.observed)
         : html`${item.final.value}<br /><span class="muted final">${item.final.of}</span>`;
     case 'tag':
       return item.tags.map((tag) => html`<span class="tag">${tag}</span> `);
@@ -83,7 +83,7 @@ export function ItemRow({ columns, isChosen, isGrouped, isInside, item, toggle, 
     within !== undefined && name.startsWith(`${within}/`) ? name.slice(within.length + 1) : name;
   return html`<tr class=${`${isChosen ? 'chosen' : ''}${isInside ? ' inside' : ''}`}>
 <td class="choose"><input type="checkbox" aria-label=${`select ${name}`} checked=${isChosen} onChange=${toggle} /></td>
-<th scope="row"><a class="row-link" href=${itemAddress(name)}>${shortName}${isHolder(item) && '/'}</a>${kind !== 'run' && html` <span class="kind">${kind}</span>`}${!columns.includes('tag') && tags.map((tag) => html` <span class="tag">${tag}</span>`)}${fault && html`<br /><span class="warn-text">${fault}</span>`}</th>
+<th scope="row"><a class="row-link" href=${itemAddress(name)}>${shortName}${holdsRuns(item) && '/'}</a>${kind !== 'run' && html` <span class="kind">${kind}</span>`}${!columns.includes('tag') && tags.map((tag) => html` <span class="tag">${tag}</span>`)}${fault && html`<br /><span class="warn-text">${fault}</span>`}</th>
 ${isGrouped && html`<td></td>`}
 ${columns.map((key) => html`<td key=${key} class=${classOf(key)} data-label=${fieldOf(key).title}>${cellOf(item, key)}</td>`)}
 </tr>`;

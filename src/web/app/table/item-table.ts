@@ -12,14 +12,14 @@ import { useResponse } from '../base/live.js';
 import { visit } from '../base/words.js';
 import { BulkActions } from './bulk-actions.js';
 import { GroupRow, ItemRow } from './item-rows.js';
-import { type ListedItems, TableControls } from './table-controls.js';
+import { TableControls, type TableProps } from './table-controls.js';
 
 /** Number of rows added at a time while scrolling. */
 const rowsAtOnce = 100;
 
-type Figures = Readonly<Record<string, GroupMeans>>;
+type MeansByGroup = Readonly<Record<string, GroupMeans>>;
 
-interface Props extends ListedItems {
+interface Props extends TableProps {
   readonly filter: Filter;
   readonly path: string;
   readonly within?: string | undefined;
@@ -47,13 +47,13 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
   const groups = useMemo(() => (isGrouped ? groupsOf(shownItems, by) : []), [shownItems, by]);
   // The server computes the statistics of the groups. They change only if one of these values does.
   const results = groups.map((group) => group.items.map((item) => [item.name, item.status, item.confirmed]));
-  const isSound = filter.problems.length === 0;
+  const isFilterValid = filter.problems.length === 0;
   const address = `/api/groups${queryOf({ by: by.join(','), filter: state.filter, of: within })}`;
-  const { answer: figures = {}, problem } = useResponse<Figures>(
-    isGrouped && isSound ? address : undefined,
+  const { answer: figures = {}, problem } = useResponse<MeansByGroup>(
+    isGrouped && isFilterValid ? address : undefined,
     JSON.stringify(results),
   );
-  const problems = isSound && problem !== '' ? [problem] : filter.problems;
+  const problems = isFilterValid && problem !== '' ? [problem] : filter.problems;
   const rows = useMemo(() => (isGrouped ? [] : sortItems(shownItems, sort)), [shownItems, isGrouped, sort]);
   const groupRows = useMemo(() => sortGroups(groups, sort, ({ id }) => figures[id]), [groups, sort, figures]);
   const count = isGrouped ? groupRows.length : rows.length;
@@ -78,13 +78,13 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
     return next;
   };
   const ids = isGrouped ? groupRows.map(({ id }) => id) : rows.map(({ name }) => name);
-  const isAll = ids.length > 0 && ids.every((id) => chosenIds.has(id));
+  const isAllChosen = ids.length > 0 && ids.every((id) => chosenIds.has(id));
   const rowOf = (item: Item, isInside = false) =>
     html`<${ItemRow} key=${item.name} item=${item} columns=${columns} isInside=${isInside} isGrouped=${isGrouped} within=${within} isChosen=${chosenIds.has(item.name)} toggle=${() => setChosenIds(toggleKey(item.name))} />`;
   return html`<${TableControls} state=${state} problems=${problems} shown=${shownItems} items=${items} groups=${groups} known=${known} loadKeys=${loadKeys} change=${change} />
 <${BulkActions} chosen=${chosenIds} items=${shownItems} groups=${groups} state=${state} within=${within} clear=${() => setChosenIds(new Set())} />
 <div class="scroll" tabindex="0" role="region" aria-label=${isGrouped ? 'Groups of runs' : 'Runs and training runs'}><table class="items stack">
-<thead><tr><th scope="col" class="choose"><input type="checkbox" aria-label="select all" checked=${isAll} onChange=${() => setChosenIds(new Set(isAll ? [] : ids))} /></th>
+<thead><tr><th scope="col" class="choose"><input type="checkbox" aria-label="select all" checked=${isAllChosen} onChange=${() => setChosenIds(new Set(isAllChosen ? [] : ids))} /></th>
 <${Heading} title=${isGrouped ? by.join(', ') : 'name'} sort=${sort} column="name" change=${change} />
 ${isGrouped && html`<th scope="col" class="number">runs</th>`}
 ${columns.map((key) => html`<${Heading} key=${key} title=${fieldOf(key).title} sort=${sort} column=${key} change=${change} />`)}</tr></thead>
@@ -108,8 +108,8 @@ interface HeadingProps {
 }
 
 function Heading({ change, column, sort, title }: HeadingProps) {
-  const isDown = sort === `-${column}`;
-  const order = isDown ? 'descending' : sort === column ? 'ascending' : 'none';
+  const isDescending = sort === `-${column}`;
+  const order = isDescending ? 'descending' : sort === column ? 'ascending' : 'none';
   const isNumber = fieldOf(column).kind === 'number';
-  return html`<th scope="col" class=${isNumber ? 'number' : ''} aria-sort=${order}><button type="button" class="plain" onClick=${() => change({ sort: isDown ? column : `-${column}` })}>${title}</button></th>`;
+  return html`<th scope="col" class=${isNumber ? 'number' : ''} aria-sort=${order}><button type="button" class="plain" onClick=${() => change({ sort: isDescending ? column : `-${column}` })}>${title}</button></th>`;
 }

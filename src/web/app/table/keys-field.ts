@@ -19,8 +19,8 @@ export function KeysField({ apply, by, help, id, known = [], onFocus, placeholde
   const [text, setText] = useState(by);
   useEffect(() => setText(by), [by]);
   // A suggestion replaces the whole text, so it must repeat the keys before the last one.
-  const before = text.includes(',') ? `${text.slice(0, text.lastIndexOf(',') + 1)} ` : '';
+  const earlierKeys = text.includes(',') ? `${text.slice(0, text.lastIndexOf(',') + 1)} ` : '';
   return html`<label>Group by <input id=${id} type="text" list=${`${id}-keys`} size=${Math.max(24, text.length + 4)} value=${text} placeholder=${placeholder} aria-describedby=${help} autocomplete="off" spellcheck=${false}
   onFocus=${onFocus} onInput=${({ currentTarget }: InputEvent) => setText(currentTarget.value)} onChange=${({ currentTarget }: InputEvent) => apply(currentTarget.value.trim())} /></label>
-<datalist id=${`${id}-keys`}>${known.map((key) => html`<option value=${`${before}${key}`}></option>`)}</datalist>`;
+<datalist id=${`${id}-keys`}>${known.map((key) => html`<option value=${`${earlierKeys}${key}`}></option>`)}</datalist>`;
 }

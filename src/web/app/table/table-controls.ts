@@ -1,7 +1,7 @@
 /** Controls for the filter, the columns and the grouping of a table of items. */
 import { formatCompact, formatCost, plural } from '../../../base/text/numbers.js';
 import { fieldOf, itemFields } from '../../../runs/listing/fields.js';
-import { type Item, isHolder } from '../../../runs/listing/item.js';
+import { holdsRuns, type Item } from '../../../runs/listing/item.js';
 import type { ConfigKeys } from '../../messages.js';
 import type { Group } from '../../table/groups.js';
 import { type TableState, unknownKeyMessages } from '../../table/state.js';
@@ -9,14 +9,14 @@ import { html, type InputEvent } from '../base/html.js';
 import { KeysField } from './keys-field.js';
 
 /** The items and the state of a table. */
-export interface ListedItems {
+export interface TableProps {
   readonly items: readonly Item[];
   readonly state: TableState;
   readonly known: ConfigKeys | undefined;
   readonly loadKeys: () => void;
 }
 
-interface Props extends ListedItems {
+interface Props extends TableProps {
   readonly problems: readonly string[];
   readonly shown: readonly Item[];
   readonly groups: readonly Group[];
@@ -29,14 +29,14 @@ const groupableKeys = ['model', 'environment', 'status', 'kind', 'tag'];
 export function TableControls({ change, groups, items, known, loadKeys, problems, shown, state }: Props) {
   const { by, columns, filter } = state;
   const runCount = groups.reduce((sum, group) => sum + group.items.length, 0);
-  const leaves = shown.filter((item) => !isHolder(item));
+  const runItems = shown.filter((item) => !holdsRuns(item));
   // Without a filter or groups, a directory of runs stands for the runs in it.
-  const isSingle = filter === '' && by.length === 0;
+  const isPlainList = filter === '' && by.length === 0;
   const runText =
     filter === '' ? plural(shown.length, 'run') : `${shown.length} of ${plural(items.length, 'run')}`;
   const count = by.length > 0 ? `${plural(groups.length, 'group')} of ${plural(runCount, 'run')}` : runText;
   const allProblems = [...problems, ...unknownKeyMessages([...by, ...columns], known?.keys)];
-  const group = (text: string) =>
+  const setGrouping = (text: string) =>
     change({
       by: [...new Set(text.split(/[,\s]+/).filter(Boolean))],
       ...(by.length === 0 && { sort: 'name' }),
@@ -45,8 +45,8 @@ export function TableControls({ change, groups, items, known, loadKeys, problems
   return html`<form class="filter-form" role="search" onSubmit=${(event: Event) => event.preventDefault()}>
 <label>Filter <input id="filter" type="search" value=${filter} placeholder="text, or status=running model.temperature=0.7..1" autocomplete="off" spellcheck=${false}
   aria-describedby="filter-help filter-problems" aria-invalid=${problems.length > 0} onInput=${({ currentTarget }: InputEvent) => change({ filter: currentTarget.value })} /></label>
-<${KeysField} id="group-by" by=${by.join(', ')} placeholder="e.g. model.temperature" known=${[...(known?.different ?? []), ...groupableKeys]} onFocus=${loadKeys} apply=${group} />
-<span class="muted" role="status">${[count, ...totals(isSingle ? shown : leaves)].join(', ')}</span>
+<${KeysField} id="group-by" by=${by.join(', ')} placeholder="e.g. model.temperature" known=${[...(known?.different ?? []), ...groupableKeys]} onFocus=${loadKeys} apply=${setGrouping} />
+<span class="muted" role="status">${[count, ...totalTexts(isPlainList ? shown : runItems)].join(', ')}</span>
 <div id="filter-problems" role="status">${allProblems.map((problem) => html`<p class="note warn-text">${problem}.</p>`)}</div>
 <p class="note" id="filter-help">Fields: ${itemFields.map(({ key }) => key).join(', ')}, and config keys such as model.temperature. Values may contain *; numbers and dates may be ranges, such as observed=400.. for at least 400.</p>
 </form>
@@ -54,7 +54,7 @@ export function TableControls({ change, groups, items, known, loadKeys, problems
 }
 
 /** Summarises how many items are running or failed, and their calls and cost. */
-function totals(items: readonly Item[]): readonly string[] {
+function totalTexts(items: readonly Item[]): readonly string[] {
   const count = (status: Item['status']) => items.filter((item) => item.status === status).length;
   const sum = (key: 'calls' | 'cost') => items.reduce((total, item) => total + (item[key] ?? 0), 0);
   const [running, failed, calls, cost] = [count('running'), count('failed'), sum('calls'), sum('cost')];
@@ -72,8 +72,8 @@ function ColumnChoice({ change, columns, known, loadKeys }: ChoiceProps) {
   const keys = itemFields.map(({ key }) => key).filter((key) => key !== 'name');
   const settings = new Set([...columns, ...(known?.different ?? [])].filter((key) => !keys.includes(key)));
   const toggle = (key: string) =>
-    change({ columns: columns.includes(key) ? columns.filter((one) => one !== key) : [...columns, key] });
-  const box = (key: string) =>
+    change({ columns: columns.includes(key) ? columns.filter((other) => other !== key) : [...columns, key] });
+  const checkbox = (key: string) =>
     html`<label key=${key}><input type="checkbox" checked=${columns.includes(key)} onChange=${() => toggle(key)} /> ${fieldOf(key).title}</label>`;
   const add = ({ currentTarget }: InputEvent) => {
     const key = currentTarget.value.trim();
@@ -82,8 +82,8 @@ function ColumnChoice({ change, columns, known, loadKeys }: ChoiceProps) {
     toggle(key);
   };
   return html`<details class="choices" onToggle=${loadKeys}><summary>Columns</summary>
-<fieldset><legend>Fields</legend>${keys.map(box)}</fieldset>
-<fieldset><legend>Config keys whose values differ</legend>${settings.size === 0 ? html`<span class="muted">none</span>` : [...settings].map(box)}
+<fieldset><legend>Fields</legend>${keys.map(checkbox)}</fieldset>
+<fieldset><legend>Config keys whose values differ</legend>${settings.size === 0 ? html`<span class="muted">none</span>` : [...settings].map(checkbox)}
 <label>Other key <input type="text" list="config-keys" autocomplete="off" spellcheck=${false} onChange=${add} /></label>
 <datalist id="config-keys">${known?.keys.map((key) => html`<option value=${key}></option>`)}</datalist></fieldset>
 </details>`;

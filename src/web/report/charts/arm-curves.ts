@@ -37,8 +37,8 @@ const maxBands = 4;
  * single arm, also plots its runs.
  */
 export function armCurves(arms: readonly CurveArm[], { areMeans = true, step }: CurveOptions = {}): Content {
-  const summaries = arms.map(({ curves, range }) => meanCurve(curves, range));
-  const count = largest([0, ...summaries.map((points) => points.length)]);
+  const meanCurves = arms.map(({ curves, range }) => meanCurve(curves, range));
+  const count = largest([0, ...meanCurves.map((points) => points.length)]);
   if (count === 0) return html`<p class="empty">No evaluations.</p>`;
   const isSingle = arms.length === 1;
   const indices = Array.from({ length: count }, (_, i) => i);
@@ -50,14 +50,14 @@ export function armCurves(arms: readonly CurveArm[], { areMeans = true, step }: 
   const labels = arms.map(({ curves, name }) =>
     areMeans ? `${name} (${plural(curves.length, 'run')})` : name,
   );
-  const runs = isSingle && arms[0]!.curves.length > 1 ? arms[0]!.curves : [];
+  const runCurves = isSingle && arms[0]!.curves.length > 1 ? arms[0]!.curves : [];
   const chart: Chart = {
     label: `Best return so far over ${plural(xOf(count - 1), unit)}: ${isSingle && areMeans ? `mean of ${plural(arms[0]!.curves.length, 'run')}` : labels.join(', ')}.`,
     x: { title: step ? 'Evaluation' : 'Iteration', kind: 'whole' },
     y: { title: 'Best mean return so far' },
     at: indices.map(xOf),
     series: [
-      ...runs.map(
+      ...runCurves.map(
         (curve): Series => ({
           label: 'individual runs',
           draw: 'line',
@@ -66,7 +66,7 @@ export function armCurves(arms: readonly CurveArm[], { areMeans = true, step }: 
           values: atIndices(curve),
         }),
       ),
-      ...summaries.map(
+      ...meanCurves.map(
         (points, i): Series => ({
           label: labels[i]!,
           draw: 'line',
@@ -84,8 +84,8 @@ export function armCurves(arms: readonly CurveArm[], { areMeans = true, step }: 
         label: '95 % intervals',
         isHidden:
           arms.length > maxBands ||
-          isWider(
-            summaries.flat(),
+          areTooWide(
+            meanCurves.flat(),
             arms.flatMap(({ curves }) => curves.flat()),
           ),
       },
@@ -100,7 +100,7 @@ export function armCurves(arms: readonly CurveArm[], { areMeans = true, step }: 
           },
     ),
     ...(isSingle && {
-      notes: summaries[0]!.map(
+      notes: meanCurves[0]!.map(
         ({ count, interval, mean }, i) =>
           `${nameOf(i)}: mean ${formatReturn(mean)}, 95 % interval ${formatInterval(interval)}, ${plural(count, 'run')}`,
       ),
@@ -135,7 +135,7 @@ function meanCurve(curves: readonly (readonly number[])[], range: Interval): rea
 }
 
 /** True if the intervals are so wide that the curves would look flat, for example with only three runs. */
-function isWider(points: readonly CurvePoint[], values: readonly number[]): boolean {
+function areTooWide(points: readonly CurvePoint[], values: readonly number[]): boolean {
   const ends = points.flatMap(({ interval }) => interval ?? []);
   return largest(ends) - smallest(ends) > 3 * (largest(values) - smallest(values));
 }

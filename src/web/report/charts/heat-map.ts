@@ -23,7 +23,7 @@ export function parameterHeatMap(data: RunData, labels: TaskLabels): Content {
   const columns = entries.length;
   if (columns === 0 || spec.count === 0) return html`<p class="empty">No evaluations.</p>`;
   const names = rowNames(spec, data.policy, labels);
-  const warmup = entries.filter((entry) => entry.source !== 'proposal').length;
+  const warmupCount = entries.filter((entry) => entry.source !== 'proposal').length;
   const scores = entries.map(({ score }) => score);
   const asText = distinctFormat(scores, formatScore);
   const numberByEntry = new Map(allEntries.map((entry, i) => [entry, i + 1]));
@@ -42,7 +42,7 @@ export function parameterHeatMap(data: RunData, labels: TaskLabels): Content {
     choices: choices?.map((value, i) => ({ value, name: choiceName(value, labels.actions[i]) })),
     scale,
     best: { column: entries.indexOf(best!), number: numberByEntry.get(best!)! },
-    warmup,
+    warmup: warmupCount,
     total: allEntries.length,
   };
   return new Part('heat-map', { map: heatMap });

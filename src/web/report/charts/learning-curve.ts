@@ -5,13 +5,13 @@ import { distinctFormat, formatNumber, formatScore, plural } from '../../../base
 import type { BufferEntry } from '../../../rollout/replay-buffer.js';
 import { noiseText } from '../../../runs/summary.js';
 import { largest, quantile, smallest, standardDeviation } from '../../../statistics/descriptive.js';
-import { type Chart, chartFigure, type Series, thinOut } from '../../chart.js';
+import { type Chart, chartFigure, downsample, type Series } from '../../chart.js';
 import {
   type CandidateId,
   isRejected,
   type LoggedProposal,
-  onlyProposals,
   type RunData,
+  skipRevisions,
 } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 
@@ -43,7 +43,7 @@ export function spreadOf({ returns, score }: BufferEntry, isBinary: boolean): Sp
 }
 
 /** Maximum number of failed proposals to mark; if there are more, only the latest are marked. */
-const maxLostMarks = 500;
+const maxRejectedMarks = 500;
 
 /** A long run is divided into at most this many stretches; only the lowest and highest evaluation of each are drawn. */
 const maxStretches = 2048;
@@ -66,15 +66,15 @@ export function learningCurve(
   if (entries.length === 0) return html`<p class="empty">No evaluations.</p>`;
   const areBinary = isBinary(entries);
   const memberByEntry = new Map(proposals.map(({ entry, member }) => [entry, member]));
-  let [warmup, best] = [0, Number.NEGATIVE_INFINITY];
+  let [warmupCount, best] = [0, Number.NEGATIVE_INFINITY];
   const allPoints = entries.map((entry): Point => {
     best = Math.max(best, entry.score);
-    const candidate = entry.iteration === 0 ? warmup++ : entry.candidate;
+    const candidate = entry.iteration === 0 ? warmupCount++ : entry.candidate;
     return { ...entry, candidate, best, member: memberByEntry.get(entry), ...spreadOf(entry, areBinary) };
   });
-  const rejected = onlyProposals(proposals).filter(isRejected).slice(-maxLostMarks);
-  const xOf = candidatePositions([...allPoints, ...rejected]);
-  const points = thinOut(allPoints, maxStretches, extremes)
+  const rejectedProposals = skipRevisions(proposals).filter(isRejected).slice(-maxRejectedMarks);
+  const xOf = candidatePositions([...allPoints, ...rejectedProposals]);
+  const points = downsample(allPoints, maxStretches, extremes)
     .toSorted((a, b) => xOf(a) - xOf(b))
     .filter((point, i, sorted) => i === sorted.length - 1 || xOf(point) !== xOf(sorted[i + 1]!));
   const scores = entries.map(({ score }) => score);
@@ -90,7 +90,7 @@ export function learningCurve(
   };
   const bests = points.map((point) => point.best);
   const { episodes } = config.evaluation;
-  const hasWarmup = warmup > 0;
+  const hasWarmup = warmupCount > 0;
   const { target } = config;
   const chart: Chart = {
     label: `Learning curve of ${plural(entries.length, 'evaluation')}; best so far ${formatNumber(best)}${confirmed ? `; confirmed ${formatNumber(confirmed.mean)}` : ''}.`,
@@ -113,7 +113,7 @@ export function learningCurve(
     marks: [
       {
         ...({ label: 'no usable proposal', draw: 'cross', color: '--bad' } as const),
-        marks: rejected.map((one) => ({ x: xOf(one) })),
+        marks: rejectedProposals.map((proposal) => ({ x: xOf(proposal) })),
       },
       {
         label: 'confirmed on fresh episodes, with 95 % interval',
@@ -128,18 +128,18 @@ export function learningCurve(
     links: points.map((point) => (point.iteration === 0 ? null : (link(point) ?? null))),
     hint: 'Hover over an evaluation for details; click to open its log; drag to zoom, double-click to reset.',
   };
-  const spread = areBinary
+  const spreadText = areBinary
     ? 'the standard error of the mean'
     : 'quartiles (bar) and range (line) over episodes';
-  const caption = html`Evaluations with ${spread}.${noise && ` Noise floor ${noiseText(noise)}.`}`;
+  const caption = html`Evaluations with ${spreadText}.${noise && ` Noise floor ${noiseText(noise)}.`}`;
   return chartFigure(chart, episodes > 1 ? caption : undefined);
 }
 
 /** Returns the evaluations as series, with a colour for each member, leg or tuning search that proposed some. */
 function evaluationSeries(points: readonly Point[], areExtremes: boolean): readonly Series[] {
   const members = [...new Set(points.flatMap(({ member }) => member ?? []))];
-  const makers = points.some(({ member }) => member === undefined) ? [undefined, ...members] : members;
-  return makers.map((by): Series => {
+  const proposers = points.some(({ member }) => member === undefined) ? [undefined, ...members] : members;
+  return proposers.map((by): Series => {
     const valuesOf = (value: (point: Point) => number | undefined) =>
       points.map((point) => (point.member === by ? (value(point) ?? null) : null));
     return {
@@ -158,10 +158,10 @@ function evaluationSeries(points: readonly Point[], areExtremes: boolean): reado
 }
 
 /** Places candidates on the iteration axis: evenly spaced between their iteration and the next. */
-function candidatePositions(all: readonly CandidateId[]): (place: CandidateId) => number {
+function candidatePositions(candidates: readonly CandidateId[]): (place: CandidateId) => number {
   const sizeOf = (own: readonly CandidateId[]) => largest([1, ...own.map(({ candidate }) => candidate + 1)]);
-  const warmupSize = sizeOf(all.filter(({ iteration }) => iteration === 0));
-  const proposalSize = sizeOf(all.filter(({ iteration }) => iteration > 0));
+  const warmupSize = sizeOf(candidates.filter(({ iteration }) => iteration === 0));
+  const proposalSize = sizeOf(candidates.filter(({ iteration }) => iteration > 0));
   return ({ candidate, iteration }) => iteration + candidate / (iteration === 0 ? warmupSize : proposalSize);
 }
 

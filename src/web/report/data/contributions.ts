@@ -68,11 +68,11 @@ export function revisionText(figures: RevisionFigures): string {
     change === null || distance === null
       ? ''
       : `; mean change ${formatNumber(change, 3)} in return, ${Math.round(100 * distance)} % of the range in parameters`;
-  return `${plural(asked, 'time')}: ${results.join(', ')}${changeText}; ${usedText(figures)}`;
+  return `${plural(asked, 'time')}: ${results.join(', ')}${changeText}; ${usageText(figures)}`;
 }
 
 /** Example: `12 calls, 3140 tokens, cost 0.0123 (included in usage)`. */
-function usedText({ calls, cost, tokens }: RevisionFigures): string {
+function usageText({ calls, cost, tokens }: RevisionFigures): string {
   const usageTexts = [
     plural(calls, 'call'),
     ...(tokens === 0 ? [] : [`${formatNumber(tokens)} tokens`]),

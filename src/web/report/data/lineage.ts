@@ -33,8 +33,8 @@ export function parentOf(
   const { memory, policy } = config;
   if (policy?.kind === 'program' && policy.edits) return bestEntry(shownEntries);
   const { best, recent } = memory;
-  const proposed = shownEntries.filter((one) => one.iteration > 0);
-  return bestEntry(best === 0 ? (recent ? proposed.slice(-recent) : []) : proposed);
+  const proposedEntries = shownEntries.filter((one) => one.iteration > 0);
+  return bestEntry(best === 0 ? (recent ? proposedEntries.slice(-recent) : []) : proposedEntries);
 }
 
 /** Returns new bests and their ancestors, oldest first. */
@@ -44,7 +44,7 @@ export function lineage(
   calls: ShownCalls['calls'],
 ): readonly ProgramOrigin[] {
   // Baselines don't read prompts.
-  const prompted = new Set(
+  const promptedEntries = new Set(
     proposals.flatMap(({ attempts, entry }) => {
       const call = calls.get(attempts.at(-1)?.index ?? -1);
       return call && isModelCall(call) ? (entry ?? []) : [];
@@ -53,7 +53,7 @@ export function lineage(
   const originByEntry = new Map<BufferEntry, ProgramOrigin>();
   for (const { entry: best, improved } of proposals) {
     for (let entry = improved ? best : undefined; entry !== undefined && !originByEntry.has(entry); ) {
-      const isWritten = entry.source === 'proposal' && !entry.tuned && prompted.has(entry);
+      const isWritten = entry.source === 'proposal' && !entry.tuned && promptedEntries.has(entry);
       const parent: BufferEntry | undefined = isWritten || entry.tuned ? parentOf(entry, data) : undefined;
       originByEntry.set(entry, { entry, parent, isWritten });
       entry = parent;

@@ -81,6 +81,6 @@ export function matricesOf(
   return layersOf(policy).map((layer, l, layers) => {
     const inputs = l === 0 ? observations : unitNames(l, layer.inputs);
     const outputs = l === layers.length - 1 ? actions : unitNames(l + 1, layer.units);
-    return matrix(`layer ${l + 1}`, [...inputs, 'bias'], outputs, layer.weights);
+    return matrix(`layer ${l + 1}`, [...inputs, 'bias'], outputs, layer.weightOffset);
   });
 }

@@ -11,15 +11,15 @@ const maxCharacters = 1_500_000;
 
 /** Packs the latest prompts that fit on a page. */
 export function packPrompts(prompts: readonly Prompt[]): PackedPrompts {
-  const packed: (readonly TextPart[])[] = [];
-  let [before, left] = ['', maxCharacters];
+  const packedPrompts: (readonly TextPart[])[] = [];
+  let [previousText, charactersLeft] = ['', maxCharacters];
   for (const prompt of prompts.toReversed()) {
     const text = JSON.stringify(prompt);
-    const parts = encodeText(text, before);
-    left -= JSON.stringify(parts).length;
-    if (left < 0) break;
-    packed.push(parts);
-    before = text;
+    const parts = encodeText(text, previousText);
+    charactersLeft -= JSON.stringify(parts).length;
+    if (charactersLeft < 0) break;
+    packedPrompts.push(parts);
+    previousText = text;
   }
-  return packed;
+  return packedPrompts;
 }

@@ -41,13 +41,13 @@ export function loggedProposals(
   onCall?: (call: CallRecord) => void,
 ): readonly LoggedProposal[] {
   const proposals = new Map<string, Mutable<LoggedProposal> & { readonly attempts: LoggedAttempt[] }>();
-  const proposalOf = (place: CandidateId & Pick<CallRecord, 'member'>, purpose: string) => {
-    const { iteration, candidate, member } = place;
-    const id = proposalId(place);
-    const known = proposals.get(id);
-    if (known !== undefined) return known;
-    const none = { predicted: undefined, entry: undefined, improved: false };
-    const proposal = { iteration, candidate, member, purpose, attempts: [], ...none };
+  const proposalOf = (record: CandidateId & Pick<CallRecord, 'member'>, purpose: string) => {
+    const { iteration, candidate, member } = record;
+    const id = proposalId(record);
+    const existing = proposals.get(id);
+    if (existing !== undefined) return existing;
+    const emptyFields = { predicted: undefined, entry: undefined, improved: false };
+    const proposal = { iteration, candidate, member, purpose, attempts: [], ...emptyFields };
     proposals.set(id, proposal);
     return proposal;
   };
@@ -73,12 +73,12 @@ export function loggedProposals(
 }
 
 /** Returns the member, leg or tuning search that proposed the policy at a place; undefined in a run without any. */
-export const memberAt = (proposals: readonly LoggedProposal[], place: CandidateId): string | undefined =>
-  proposals.find((one) => one.iteration === place.iteration && one.candidate === place.candidate)?.member;
+export const memberAt = (proposals: readonly LoggedProposal[], id: CandidateId): string | undefined =>
+  proposals.find((one) => one.iteration === id.iteration && one.candidate === id.candidate)?.member;
 
 /** Removes revisions. */
-export const onlyProposals = (logged: readonly LoggedProposal[]): readonly LoggedProposal[] =>
-  logged.filter(({ purpose }) => purpose === 'proposal');
+export const skipRevisions = (proposals: readonly LoggedProposal[]): readonly LoggedProposal[] =>
+  proposals.filter(({ purpose }) => purpose === 'proposal');
 
 /** True for a call that failed or whose reply was rejected; an aborted call is neither. */
 export const isFailed = ({ outcome }: Pick<LoggedAttempt, 'outcome'>): boolean =>

@@ -42,17 +42,17 @@ function chooseProposals(
 ): readonly LoggedProposal[] {
   const failedProposals = proposals.filter(hasFailure);
   // The table of failures links to the latest failure of each kind.
-  const latest = new Map(
-    failedProposals.flatMap((one) =>
-      one.attempts.map(({ faults, outcome }) => [failureKind(outcome, faults), one] as const),
+  const latestByKind = new Map(
+    failedProposals.flatMap((proposal) =>
+      proposal.attempts.map(({ faults, outcome }) => [failureKind(outcome, faults), proposal] as const),
     ),
   );
   const notableIds = new Set([...(best ? [best] : []), ...confirmations].map(proposalId));
-  const improved = proposals.filter((one) => one.improved);
+  const newBests = proposals.filter((one) => one.improved);
   const chosen = new Set([
     ...proposals.filter((one) => notableIds.has(proposalId(one))),
-    ...latest.values(),
-    ...sampleEvenly(improved, maxPerKind),
+    ...latestByKind.values(),
+    ...sampleEvenly(newBests, maxPerKind),
     ...sampleEvenly(failedProposals, maxPerKind),
     ...sampleEvenly(proposals, maxPerKind),
     ...proposals.slice(-maxPerKind / 2),
@@ -62,12 +62,12 @@ function chooseProposals(
 
 /**
  * Returns `count` evenly spaced items including the first and the last; all items if there are at most `count`.
- * @param kept an item to include in any case; it replaces the nearest chosen item
+ * @param required an item to include in any case; it replaces the nearest chosen item
  */
-export function sampleEvenly<T>(items: readonly T[], count: number, kept?: T): readonly T[] {
+export function sampleEvenly<T>(items: readonly T[], count: number, required?: T): readonly T[] {
   if (items.length <= count) return items;
   const step = (items.length - 1) / (count - 1);
   const chosen: T[] = Array.from({ length: count }, (_, i) => items[Math.round(i * step)]!);
-  if (kept !== undefined) chosen[Math.round(items.indexOf(kept) / step)] = kept;
+  if (required !== undefined) chosen[Math.round(items.indexOf(required) / step)] = required;
   return chosen;
 }

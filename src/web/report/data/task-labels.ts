@@ -30,23 +30,23 @@ const actionNames: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Returns labels for a task's policy; plain indices if the task or a dimension is unknown.
- * @param own names that the environment provides
+ * @param texts names that the environment provides
  */
 export function taskLabels(
   environmentId: string,
   policy: PolicyDescription,
-  own: Pick<EnvironmentTexts, 'observationNames' | 'actionNames'> = {},
+  texts: Pick<EnvironmentTexts, 'observationNames' | 'actionNames'> = {},
 ): TaskLabels {
   if (policy.kind === 'module' || policy.kind === 'program') return { observations: [], actions: [] };
   const count = policy.kind === 'q-table' ? (policy.bins?.length ?? 0) : policy.observations;
-  const names = own.observationNames?.map(safeLine) ?? componentNames(environmentId, count);
+  const names = texts.observationNames?.map(safeLine) ?? componentNames(environmentId, count);
   // For example, `CartPole-v1` becomes `CartPole`.
   const name = environmentId.split('-', 1)[0]!;
-  const known = Object.hasOwn(actionNames, name) ? actionNames[name] : undefined;
+  const knownNames = Object.hasOwn(actionNames, name) ? actionNames[name] : undefined;
   return {
     observations:
       names.length === count ? names : Array.from({ length: count }, (_, i) => `observation[${i}]`),
-    actions: actionLabels(policy, own.actionNames?.map(safeLine) ?? known),
+    actions: actionLabels(policy, texts.actionNames?.map(safeLine) ?? knownNames),
   };
 }
 
@@ -61,8 +61,8 @@ function actionLabels(
     );
   }
   // Only numbered actions need names.
-  const numbered = policy.actions.every((action) => /^\d+$/.test(action));
-  return numbered && names?.length === policy.actions.length ? names : policy.actions;
+  const areNumbered = policy.actions.every((action) => /^\d+$/.test(action));
+  return areNumbered && names?.length === policy.actions.length ? names : policy.actions;
 }
 
 const cliff = ['............', '............', '............', 'SCCCCCCCCCCG'];
@@ -74,8 +74,8 @@ const cliff = ['............', '............', '............', 'SCCCCCCCCCCG'];
 export function gridMap({ id, options }: EnvironmentConfig, states: number): readonly string[] | undefined {
   const rows = id.startsWith('FrozenLake') ? lakeRows(options) : id.startsWith('CliffWalking') ? cliff : [];
   const width = rows[0]?.length ?? 0;
-  const isWhole = width > 0 && width * rows.length === states && rows.every((row) => row.length === width);
-  return isWhole ? rows : undefined;
+  const isComplete = width > 0 && width * rows.length === states && rows.every((row) => row.length === width);
+  return isComplete ? rows : undefined;
 }
 
 function lakeRows({ desc, map_name = '4x4' }: Readonly<Record<string, unknown>>): readonly string[] {

@@ -19,9 +19,9 @@ import {
   hasFailure,
   isRejected,
   type LoggedProposal,
-  onlyProposals,
   proposalId,
   type RunData,
+  skipRevisions,
 } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 
@@ -33,18 +33,18 @@ const maxCharacters = 1_200_000;
 
 /**
  * Lists the proposals with their calls: prompt, reply, stated reason and outcome.
- * @param all number of proposals in the whole run
+ * @param total number of proposals in the whole run
  */
 export function callLog(
   { manifest }: Pick<RunData, 'manifest'>,
   { calls, proposals }: ShownCalls,
-  all: number,
+  total: number,
 ): Content {
   if (proposals.length === 0) return html`<p class="empty">The model was not called.</p>`;
   const improvedCount = proposals.filter((proposal) => proposal.improved).length;
   const failedCount = proposals.filter(hasFailure).length;
-  const own = onlyProposals(proposals).length;
-  return html`${all > own && html`<p>${formatCount(own)} of ${formatCount(all)} proposals: the first and last, new bests, failures, and a sample. <code>policyloop show ${manifest.run} --iteration N</code> shows iteration N.</p>`}
+  const shownCount = skipRevisions(proposals).length;
+  return html`${total > shownCount && html`<p>${formatCount(shownCount)} of ${formatCount(total)} proposals: the first and last, new bests, failures, and a sample. <code>policyloop show ${manifest.run} --iteration N</code> shows iteration N.</p>`}
 ${proposalList(manifest.run, { calls, proposals }, [
   ['all', 'all', proposals.length],
   ['improved', 'new bests', improvedCount],
@@ -59,13 +59,15 @@ export function proposalList(
   counts: readonly (readonly [filter: string, label: string, count: number])[] = [],
 ): Content {
   const callIndices = [...calls.keys()].toSorted((a, b) => a - b);
-  const packed = packPrompts(callIndices.map((place) => calls.get(place)!.messages));
+  const packed = packPrompts(callIndices.map((index) => calls.get(index)!.messages));
   const log: LogContext = {
     run,
     calls,
-    hasGroups: proposals.some(({ candidate }) => candidate > 0),
-    prompts: new Map(callIndices.slice(callIndices.length - packed.length).map((place, i) => [place, i])),
-    longest: replyLimit([...calls.values()]),
+    hasCandidates: proposals.some(({ candidate }) => candidate > 0),
+    promptIndices: new Map(
+      callIndices.slice(callIndices.length - packed.length).map((index, i) => [index, i]),
+    ),
+    maxReplyLength: replyLimit([...calls.values()]),
     asText: distinctFormat(proposals.flatMap(({ entry }) => (entry ? [entry.score, ...entry.returns] : []))),
   };
   const isOpen = counts.length === 0;
@@ -80,11 +82,11 @@ interface LogContext {
   readonly run: string;
   readonly calls: ShownCalls['calls'];
   /** True if iterations have several candidates. */
-  readonly hasGroups: boolean;
+  readonly hasCandidates: boolean;
   /** Index of each prompt on the page, by the index of its call. */
-  readonly prompts: ReadonlyMap<number, number>;
+  readonly promptIndices: ReadonlyMap<number, number>;
   /** Length in characters at which replies are truncated. */
-  readonly longest: number;
+  readonly maxReplyLength: number;
   readonly asText: (value: number) => string;
 }
 
@@ -94,21 +96,21 @@ function replyLimit(calls: readonly CallRecord[]): number {
     completion?.text.length ?? 0,
     completion?.reasoning?.length ?? 0,
   ]);
-  let longest = maxTextLength;
-  const total = () => lengths.reduce((sum, length) => sum + Math.min(length, longest), 0);
-  while (longest > 500 && total() > maxCharacters) longest = Math.floor(longest / 2);
-  return longest;
+  let limit = maxTextLength;
+  const total = () => lengths.reduce((sum, length) => sum + Math.min(length, limit), 0);
+  while (limit > 500 && total() > maxCharacters) limit = Math.floor(limit / 2);
+  return limit;
 }
 
 function proposalEntry(proposal: LoggedProposal, log: LogContext, isOpen: boolean): Content {
   const { iteration, candidate, attempts, entry, improved, member, purpose } = proposal;
   const isLost = isRejected(proposal);
   const failureCount = attempts.filter(({ outcome }) => outcome.kind !== 'accepted').length;
-  const last = log.calls.get(attempts.at(-1)?.index ?? -1);
-  const reply = last?.completion?.text ?? '';
+  const lastCall = log.calls.get(attempts.at(-1)?.index ?? -1);
+  const reply = lastCall?.completion?.text ?? '';
   const reason = statedReason(reply.slice(0, maxTextLength));
   return html`<details class="proposal${improved ? ' improved' : ''}${failureCount > 0 ? ' failed' : ''}" id=${proposalId(proposal)} open=${isOpen}>
-<summary><span class="where">${iteration}${log.hasGroups && html`<small>.${candidate + 1}</small>`}</span>
+<summary><span class="where">${iteration}${log.hasCandidates && html`<small>.${candidate + 1}</small>`}</span>
 <span class="score">${entry ? log.asText(entry.score) : '–'}</span>
 <span class="chips">${purpose !== 'proposal' && html`<span class="chip">${purpose}</span>`}${member !== undefined && html`<span class="chip">${member}</span>`}${improved && html`<span class="chip good">new best</span>`}${isLost && html`<span class="chip bad">no ${purpose === 'proposal' ? 'proposal' : 'revision'}</span>`}${!isLost && failureCount > 0 && html`<span class="chip warn">after ${plural(failureCount, 'failure')}</span>`}</span>
 <span class="reason">${excerpt(reason === '' ? reply : reason)}</span></summary>
@@ -127,10 +129,10 @@ function attemptEntry(index: number, log: LogContext, reason: string): Content {
   return html`<article>
 <h3>${call.attempt === 0 ? 'First attempt' : `Correction ${call.attempt}`} <span class="chip ${kind === undefined ? 'good' : 'bad'}">${kind ?? 'accepted'}</span></h3>
 ${outcomeText(call)}
-${isModelCall(call) && promptOf(call, log.prompts.get(index), log.run)}
-${completion && completion.reasoning !== undefined && completion.reasoning !== '' && html`<details><summary>Hidden reasoning <span class="muted">${plural(completion.reasoning.length, 'character')}</span></summary>${longText(completion.reasoning, log.longest)}</details>`}
+${isModelCall(call) && promptOf(call, log.promptIndices.get(index), log.run)}
+${completion && completion.reasoning !== undefined && completion.reasoning !== '' && html`<details><summary>Hidden reasoning <span class="muted">${plural(completion.reasoning.length, 'character')}</span></summary>${longText(completion.reasoning, log.maxReplyLength)}</details>`}
 ${reason !== '' && html`<h4>Stated reason</h4><blockquote>${reason}</blockquote>`}
-${reply !== undefined && html`<h4>Reply</h4>${reply === '' ? html`<p class="muted">(empty)</p>` : longText(reply, log.longest)}`}
+${reply !== undefined && html`<h4>Reply</h4>${reply === '' ? html`<p class="muted">(empty)</p>` : longText(reply, log.maxReplyLength)}`}
 ${callFacts(call)}
 </article>`;
 }
@@ -168,14 +170,14 @@ function callFacts(call: CallRecord): Content {
   const usage = completion?.usage ?? {};
   const unreported = (usage.unreported?.promptTokens ?? 0) + (usage.unreported?.completionTokens ?? 0);
   const tokens = (count: number | undefined) => count !== undefined && formatCount(count);
-  const ending = outcome.kind === 'error' ? outcome : completion;
+  const timing = outcome.kind === 'error' ? outcome : completion;
   return html`${factList([
     ['prompt tokens', tokens(usage.promptTokens)],
     ['of which cached', tokens(usage.cachedTokens)],
     ['completion tokens', tokens(usage.completionTokens)],
     ['of which reasoning', tokens(usage.reasoningTokens)],
-    ['latency', formatDuration(ending?.latencyMs ?? 0)],
-    ['retries', ending && ending.retries > 0 && retriesText(ending.retries, ending.failedTries)],
+    ['latency', formatDuration(timing?.latencyMs ?? 0)],
+    ['retries', timing && timing.retries > 0 && retriesText(timing.retries, timing.failedTries)],
     ['faults', completion?.faults?.join(', ')],
     ['unreported tokens', unreported > 0 && `about ${formatCount(unreported)}`],
     ['cost', cost !== undefined && formatCost(cost)],
@@ -189,7 +191,7 @@ ${completion?.warnings?.map((warning) => html`<p class="failure">${warning}</p>`
 const retriesText = (retries: number, failedTries: readonly string[] = []) =>
   failedTries.length === 0 ? String(retries) : `${retries} (${failedTries.join(', ')})`;
 
-function longText(text: string, longest: number): Content {
-  if (text.length <= longest) return preformatted(text);
-  return html`${preformatted(text.slice(0, longest))}<p class="muted">… and ${formatCount(text.length - longest)} more characters in calls.jsonl</p>`;
+function longText(text: string, maxLength: number): Content {
+  if (text.length <= maxLength) return preformatted(text);
+  return html`${preformatted(text.slice(0, maxLength))}<p class="muted">… and ${formatCount(text.length - maxLength)} more characters in calls.jsonl</p>`;
 }

@@ -8,7 +8,7 @@ import type { ModelErrorKind } from '../../../models/language-model.js';
 import { failureKind, failureMeaning, faultTexts, outcomeText } from '../../../runs/failure-text.js';
 import { candidateName } from '../../../runs/summary.js';
 import { largest } from '../../../statistics/descriptive.js';
-import { isRejected, type LoggedAttempt, type LoggedProposal, onlyProposals } from '../data/proposals.js';
+import { isRejected, type LoggedAttempt, type LoggedProposal, skipRevisions } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 
 /** Shows failed calls and provider faults, by kind. */
@@ -55,7 +55,7 @@ function failedCalls(
   );
   if (failures.length === 0)
     return html`<p class="empty">No call failed${callCount > 0 && ` (${plural(callCount, 'call')})`}.</p>`;
-  const lostCount = onlyProposals(proposals).filter(isRejected).length;
+  const lostCount = skipRevisions(proposals).filter(isRejected).length;
   return html`<p>${failures.length} of ${plural(callCount, 'call')} (${formatNumber((100 * failures.length) / callCount, 3)} %) failed; ${lostCount === 0 ? 'every proposal succeeded in the end' : `${plural(lostCount, 'proposal')} lost`}.</p>
 ${pageTable(
   mostFrequentFirst(failures, ({ kind }) => kind),
@@ -78,8 +78,8 @@ ${pageTable(
 /** Groups the items by kind, most frequent first, then by name; `share` is relative to the most frequent kind. */
 function mostFrequentFirst<Item, Kind extends string>(items: readonly Item[], kindOf: (item: Item) => Kind) {
   const byKind = groupBy(items, kindOf);
-  const most = largest([...byKind.values()].map(({ length }) => length));
+  const maxCount = largest([...byKind.values()].map(({ length }) => length));
   return [...byKind]
-    .map(([kind, own]) => ({ kind, items: own, share: own.length / most }))
+    .map(([kind, own]) => ({ kind, items: own, share: own.length / maxCount }))
     .toSorted((a, b) => b.items.length - a.items.length || (a.kind < b.kind ? -1 : 1));
 }

@@ -4,17 +4,17 @@ import { distinctFormat, formatNumber, formatReturn, plural } from '../../../bas
 import { largest, smallest } from '../../../statistics/descriptive.js';
 import { predictionFigures } from '../../../statistics/predictions.js';
 import { chartFigure } from '../../chart.js';
-import { type LoggedProposal, onlyProposals } from '../data/proposals.js';
+import { type LoggedProposal, skipRevisions } from '../data/proposals.js';
 
 /** Plots predicted against observed returns; undefined if no evaluated proposal predicted its return. */
 export function predictionView(proposals: readonly LoggedProposal[]): Content | undefined {
-  const requested = onlyProposals(proposals);
-  const points = requested
+  const requestedProposals = skipRevisions(proposals);
+  const points = requestedProposals
     .flatMap(({ entry, iteration, predicted }) =>
       entry === undefined || predicted === undefined ? [] : [{ iteration, predicted, observed: entry.score }],
     )
     .toSorted((a, b) => a.predicted - b.predicted);
-  const figures = predictionFigures(points.map((one) => [one.predicted, one.observed]));
+  const figures = predictionFigures(points.map((point) => [point.predicted, point.observed]));
   if (figures === undefined) return undefined;
   const [predicted, observed] = [points.map((one) => one.predicted), points.map((one) => one.observed)];
   const asText = distinctFormat([...predicted, ...observed]);
@@ -42,5 +42,5 @@ export function predictionView(proposals: readonly LoggedProposal[]): Content | 
     ),
   });
   return html`${figure}
-<p>Evaluated proposals with a predicted return: ${count} of ${requested.length}. Mean absolute error ${formatReturn(error)}, mean error ${formatReturn(bias)} (positive: too optimistic)${correlation !== null && count > 2 && html`, correlation ${formatNumber(correlation, 2)}`}.</p>`;
+<p>Evaluated proposals with a predicted return: ${count} of ${requestedProposals.length}. Mean absolute error ${formatReturn(error)}, mean error ${formatReturn(bias)} (positive: too optimistic)${correlation !== null && count > 2 && html`, correlation ${formatNumber(correlation, 2)}`}.</p>`;
 }

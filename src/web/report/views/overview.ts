@@ -25,9 +25,9 @@ import {
   isFailed,
   isRejected,
   type LoggedProposal,
-  onlyProposals,
   proposalId,
   type RunData,
+  skipRevisions,
 } from '../data/proposals.js';
 
 const subspaceText = ({ projection }: PolicyDescription & { kind: 'linear' | 'mlp' }) =>
@@ -73,9 +73,9 @@ export function runHeader(
 export function headline(data: RunData, proposals: readonly LoggedProposal[]): Content {
   const { confirmed, manifest, entries, config } = data;
   const best = bestEntry(entries);
-  const warmup = entries.filter((entry) => entry.source !== 'proposal').length;
-  const requested = onlyProposals(proposals);
-  const lostCount = requested.filter(isRejected).length;
+  const warmupCount = entries.filter((entry) => entry.source !== 'proposal').length;
+  const requestedProposals = skipRevisions(proposals);
+  const lostCount = requestedProposals.filter(isRejected).length;
   const attempts = proposals.flatMap((proposal) => proposal.attempts);
   const failedCalls = attempts.filter(isFailed).length;
   const { usage } = manifest;
@@ -85,7 +85,7 @@ ${
     ? tile(
         'Proposals accepted',
         '0',
-        `of ${formatCount(requested.length)}; first reason: ${manifest.reason.message}`,
+        `of ${formatCount(requestedProposals.length)}; first reason: ${manifest.reason.message}`,
       )
     : resultTile(
         'Confirmed mean return',
@@ -100,7 +100,7 @@ ${best && tile('Best observed mean return', distinctFormat([best.score, confirme
 </dl>
 <dl class="headline">
 ${tile('Iterations', formatCount(manifest.iterations.done), `of ${formatCount(manifest.iterations.of)}`)}
-${tile('Evaluations', formatCount(entries.length), warmup > 0 ? `${formatCount(warmup)} in the warm-up` : 'no warm-up')}
+${tile('Evaluations', formatCount(entries.length), warmupCount > 0 ? `${formatCount(warmupCount)} in the warm-up` : 'no warm-up')}
 ${tile('Failed calls', formatCount(failedCalls), `of ${formatCount(attempts.length)}${failedCalls === 0 ? '' : lostCount === 0 ? '; every proposal succeeded' : `; ${plural(lostCount, 'proposal')} lost`}`)}
 ${usage.promptTokens + usage.completionTokens > 0 && tile('Tokens', formatCompact(usage.promptTokens + usage.completionTokens), `${formatCompact(usage.promptTokens)} in, ${formatCompact(usage.completionTokens)} out`)}
 ${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), costNote(usage))}
@@ -109,11 +109,11 @@ ${tile('Time', formatDuration(manifest.activeMs), usage.latencyMs >= 1 ? `${form
 }
 
 function observedNote(best: BufferEntry, config: Config): Content {
-  const where =
+  const origin =
     best.source === 'proposal'
       ? html`<a href="#${proposalId(best)}">${candidateName(best, config)}</a>`
       : html`the warm-up`;
-  return html`over ${plural(config.evaluation.episodes, 'episode')}, in ${where}; optimistic, because it is the maximum of many noisy means`;
+  return html`over ${plural(config.evaluation.episodes, 'episode')}, in ${origin}; optimistic, because it is the maximum of many noisy means`;
 }
 
 /** Shows each confirmed candidate's return on fresh episodes next to its observed score. */

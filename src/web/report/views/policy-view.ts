@@ -71,16 +71,16 @@ function weightTables(parameters: ParameterVector, policy: WeightedPolicy, label
     const title =
       !isLinear && html`<h3>Layer ${l + 1}${l < all.length - 1 && ` (${policy.activation})`}</h3>`;
     const cells = columns.map((column, a) =>
-      number(column, ({ weights: own }: WeightMatrix['rows'][number]) => ({
-        text: format(own[a]!),
-        tint: scale > 0 ? own[a]! / scale : 0,
+      number(column, ({ weights: rowWeights }: WeightMatrix['rows'][number]) => ({
+        text: format(rowWeights[a]!),
+        tint: scale > 0 ? rowWeights[a]! / scale : 0,
       })),
     );
     const difference = number('difference', ({ weights: [first, second] }: WeightMatrix['rows'][number]) =>
       formatNumber(second! - first!),
     );
-    const named = text('input', ({ name }: WeightMatrix['rows'][number]) => name);
-    return html`${title}${pageTable(rows, [named, ...cells, ...(hasDifference ? [difference] : [])], { tall: true })}`;
+    const nameColumn = text('input', ({ name }: WeightMatrix['rows'][number]) => name);
+    return html`${title}${pageTable(rows, [nameColumn, ...cells, ...(hasDifference ? [difference] : [])], { tall: true })}`;
   });
   const output = isLinear ? 'sum of weight × observation' : 'output of the last layer';
   return html`<div>${tables}
@@ -120,13 +120,13 @@ function actionTable(
   const actions = greedyActions(parameters, policy, spec);
   const letters = grid?.join('');
   const cell = (state: number): Content => {
-    const place = mapLetters[letters?.[state] ?? ''];
-    if (place?.isFinal)
-      return html`<td class=${place.name} title="state ${state}: ${place.name}"><small>${place.name}</small></td>`;
+    const mapCell = mapLetters[letters?.[state] ?? ''];
+    if (mapCell?.isFinal)
+      return html`<td class=${mapCell.name} title="state ${state}: ${mapCell.name}"><small>${mapCell.name}</small></td>`;
     const action = actions[state] ?? 0;
     const name = labels.actions[action] ?? String(action);
     const color = action < maxCategories ? `choice-${action}` : '';
-    return html`<td class="${color}" title="state ${state}: ${name}">${arrows[name] ?? name}${place && html`<small>${place.name}</small>`}</td>`;
+    return html`<td class="${color}" title="state ${state}: ${name}">${arrows[name] ?? name}${mapCell && html`<small>${mapCell.name}</small>`}</td>`;
   };
   const [first, second] = policy.bins?.length === 2 ? policy.bins : [];
   const width = Math.min(policy.states, grid?.[0]?.length ?? (second ? second.edges.length + 1 : rowLength));

@@ -15,15 +15,15 @@ const maxShown = 100;
 
 /** Shows new bests and their ancestors, with the changes that each made to its parent. */
 export function lineageView(
-  descents: readonly ProgramOrigin[],
+  origins: readonly ProgramOrigin[],
   config: Config,
   link: ShownCalls['link'],
 ): Content | undefined {
-  if (descents.length === 0) return undefined;
-  const shown = descents.slice(-maxShown);
+  if (origins.length === 0) return undefined;
+  const shown = origins.slice(-maxShown);
   const linkTo = (entry: ProgramOrigin['entry'] | undefined) => entry && candidateLink(entry, config, link);
   const edited = shown.filter(({ entry, parent }) => parent !== undefined && entry.program !== undefined);
-  return html`${shown.length < descents.length && html`<p>The last ${shown.length} of ${plural(descents.length, 'program')}.</p>`}
+  return html`${shown.length < origins.length && html`<p>The last ${shown.length} of ${plural(origins.length, 'program')}.</p>`}
 ${pageTable(shown, [
   text('program', ({ entry }) => linkTo(entry)),
   number('mean return', ({ entry }) => entry.score, { format: formatReturn, strong: true }),
@@ -37,10 +37,10 @@ ${edited.map(({ entry, parent }, i) => programChange(entry, parent!, config, i =
 }
 
 const candidateLink = (
-  place: Pick<ProgramOrigin['entry'], 'iteration' | 'candidate'>,
+  id: Pick<ProgramOrigin['entry'], 'iteration' | 'candidate'>,
   config: Config,
   link: ShownCalls['link'],
-) => ({ text: candidateName(place, config), href: link(place) });
+) => ({ text: candidateName(id, config), href: link(id) });
 
 function originOf({ entry: { revises, source, tuned }, isWritten }: ProgramOrigin): string {
   if (tuned) return 'tuned';

@@ -6,7 +6,7 @@ import { html, preformatted } from '../../../base/text/html.js';
 import { formatCount, formatNumber, formatReturn, plural } from '../../../base/text/numbers.js';
 import { number, pageTable, text } from '../../../base/text/table.js';
 import type { RecordedSample, Sample } from '../../../runs/training/samples.js';
-import type { RecordedTraining, TrainingFiles, TrainingMetric } from '../../../runs/training/trainings.js';
+import type { RecordedTraining, TrainingMetric, TrainingRecords } from '../../../runs/training/trainings.js';
 import { mean, standardDeviation } from '../../../statistics/descriptive.js';
 import { factList } from '../../study.js';
 import { sampleEvenly } from '../data/shown-calls.js';
@@ -24,10 +24,10 @@ export function samplesView(
 ): Content | undefined {
   if (samples.length === 0) return undefined;
   // Omit later samples: the training run resumed from an earlier checkpoint, and will record them again.
-  const current = samples.filter(({ step }) => step <= steps.done);
-  const shown = sampleEvenly([...groupBy(current, ({ step }) => step)], maxShown);
+  const currentSamples = samples.filter(({ step }) => step <= steps.done);
+  const shownGroups = sampleEvenly([...groupBy(currentSamples, ({ step }) => step)], maxShown);
   return html`<p class="note">Replies to the same held-out prompts, shortened.</p>
-${shown.map(([step, own], i) => html`<details open=${i === shown.length - 1}><summary>${unit} ${formatCount(step)}</summary><div class="sampled">${own.slice(0, maxSamples).map(sampleView)}</div></details>`)}`;
+${shownGroups.map(([step, own], i) => html`<details open=${i === shownGroups.length - 1}><summary>${unit} ${formatCount(step)}</summary><div class="sampled">${own.slice(0, maxSamples).map(sampleView)}</div></details>`)}`;
 }
 
 function sampleView({ expected, omitted, score, turns }: Sample): Content {
@@ -49,7 +49,7 @@ ${score !== undefined && html`<p class="note">${score === null ? 'no usable repl
 }
 
 /** Compares the model or policy with searches that used about the same number of episodes. */
-export function baselines({ facts, metrics }: TrainingFiles): Content | undefined {
+export function baselines({ facts, metrics }: TrainingRecords): Content | undefined {
   const evaluations = metrics.filter(
     ({ kind, bestReturn }) => kind === 'evaluation' && bestReturn !== undefined,
   );
@@ -58,10 +58,10 @@ export function baselines({ facts, metrics }: TrainingFiles): Content | undefine
   const finalMetrics = metrics.filter(({ kind }) => isNumeric && kind === 'final');
   if (baselineMetrics.length + finalMetrics.length === 0) return undefined;
   const best = evaluations.findLast(({ best: isBest }) => isBest === true);
-  const own = [...new Set([evaluations[0], best])].filter((one) => one !== undefined);
+  const shownEvaluations = [...new Set([evaluations[0], best])].filter((metric) => metric !== undefined);
   const rows = [
     ...finalMetrics.map((metric) => rowOf(metric, 'this policy')),
-    ...own.map((metric) => ({
+    ...shownEvaluations.map((metric) => ({
       label: `the model after ${facts.unit} ${formatCount(metric.step)}`,
       value: metric.bestReturn,
       episodes: undefined,
@@ -90,7 +90,7 @@ function rowOf({ bestReturn, episodes, returns }: TrainingMetric, label: string)
 }
 
 /** Shows the dataset and its runs; undefined before training starts, and for reinforcement learning. */
-export function dataView({ about, facts, metrics }: TrainingFiles): Content | undefined {
+export function dataView({ about, facts, metrics }: TrainingRecords): Content | undefined {
   if (about === undefined || facts.unit === 'update') return undefined;
   const { files = {}, path, recipe, sources } = about.dataset;
   const start = metrics.findLast(({ kind }) => kind === 'start');

@@ -12,7 +12,7 @@ import { number, pageTable, text } from '../../../base/text/table.js';
 import type { CallRecord, UsageTotals } from '../../../runs/calls.js';
 import { formatCaps } from '../../../runs/summary.js';
 import { sumUsage, usageOfCall } from '../../../runs/usage.js';
-import { type Axis, chartFigure, type Series, thinOut } from '../../chart.js';
+import { type Axis, chartFigure, downsample, type Series } from '../../chart.js';
 import type { RunData } from '../data/proposals.js';
 
 /** Maximum number of bars in a chart; in a longer run, each shows several iterations. */
@@ -36,9 +36,9 @@ export function usageView(
   iterations: readonly UsageTotals[],
 ): Content {
   const numbered = iterations.map((usage, i) => ({ ...usage, iteration: i + 1 }));
-  const shown = thinOut(numbered, maxBars, (own) => [{ ...sumUsage(own), iteration: own[0]!.iteration }]);
-  const size = (shown[1]?.iteration ?? 2) - 1;
-  const unitText = size === 1 ? 'per iteration' : `per ${size} iterations`;
+  const shown = downsample(numbered, maxBars, (own) => [{ ...sumUsage(own), iteration: own[0]!.iteration }]);
+  const barSize = (shown[1]?.iteration ?? 2) - 1;
+  const unitText = barSize === 1 ? 'per iteration' : `per ${barSize} iterations`;
   const chart = (y: Axis, series: readonly Series[]) =>
     chartFigure({
       label: `${y.title}, ${plural(iterations.length, 'iteration')}.`,
@@ -53,8 +53,8 @@ export function usageView(
     return values.some((value) => value > 0) ? { label, color, draw: 'bars', values } : [];
   });
   const latencies = shown.map(({ latencyMs }) => latencyMs);
-  const sums: number[] = [];
-  for (const { cost = 0 } of shown) sums.push((sums.at(-1) ?? 0) + cost);
+  const cumulativeCosts: number[] = [];
+  for (const { cost = 0 } of shown) cumulativeCosts.push((cumulativeCosts.at(-1) ?? 0) + cost);
   return html`<div class="charts">
 ${tokens.length > 0 && chart({ title: `Tokens ${unitText}`, kind: 'compact' }, tokens)}
 ${
@@ -68,7 +68,7 @@ ${
   totals.cost !== undefined &&
   totals.cost > 0 &&
   chart({ title: 'Cost so far', kind: 'cost', from: 0 }, [
-    { label: 'cost so far', draw: 'line', color: '--accent', width: 2, values: sums },
+    { label: 'cost so far', draw: 'line', color: '--accent', width: 2, values: cumulativeCosts },
   ])
 }
 <div>${tokens.length === 0 && html`<p class="note">This model uses no tokens, or its provider doesn't report them.</p>`}
@@ -82,8 +82,8 @@ export class UsageByIteration {
   readonly #usage: UsageTotals[] = [];
 
   add(call: CallRecord): void {
-    const own = this.#usage[call.iteration - 1] ?? sumUsage([]);
-    this.#usage[call.iteration - 1] = sumUsage([own, usageOfCall(call, 0, true)]);
+    const usage = this.#usage[call.iteration - 1] ?? sumUsage([]);
+    this.#usage[call.iteration - 1] = sumUsage([usage, usageOfCall(call, 0, true)]);
   }
 
   get totals(): readonly UsageTotals[] {

@@ -1,7 +1,7 @@
 /** A tiny policy in float64 whose updates tests compute. */
 import type { ExampleResult, TokenSequence } from '../../../../finetune/engine/batch.js';
 import type { TrainableSpec } from '../../../../finetune/engine/trainable.js';
-import { allParameters, buildTrainingGraph } from '../../../../finetune/engine/training-graph.js';
+import { allTrainedParameters, buildTrainingGraph } from '../../../../finetune/engine/training-graph.js';
 import {
   type Gradients,
   openTrainingSession,
@@ -44,7 +44,7 @@ export async function updates(
 ): Promise<readonly Updated[]> {
   const { objective, inputs } = policyObjective(objectiveSchema.parse(written), { ...context, ...given });
   const graph = { config: tinyConfig, trainable: tinyTrainable, objective };
-  const values = parameters ?? randomParameters(allParameters(graph));
+  const values = parameters ?? randomParameters(allTrainedParameters(graph));
   const session = await openTrainingSession(
     buildTrainingGraph({ ...graph, precision: 'float64', purpose: 'train' }),
     { device: 'cpu', threads: 1, optimize: false },
@@ -59,7 +59,7 @@ export async function updates(
 }
 
 /** Normal with deviation 0.2. */
-export function randomParameters(shapes: ReturnType<typeof allParameters>): readonly Parameter[] {
+export function randomParameters(shapes: ReturnType<typeof allTrainedParameters>): readonly Parameter[] {
   const random = createGenerator(8);
   return shapes.map(({ name, shape }) => ({
     name,

@@ -19,16 +19,16 @@ describe('a choice constraint', () => {
   it('allows the next token of each matching choice, and the end after a complete choice', () => {
     const state = choiceConstraint(choices).start();
     expect(allowed(state.mask(9))).toEqual([1, 6]);
-    state.take(1);
+    state.accept(1);
     expect(allowed(state.mask(9))).toEqual([2, 4]);
-    state.take(2);
+    state.accept(2);
     expect(allowed(state.mask(9))).toEqual([end, 3]);
-    state.take(3);
+    state.accept(3);
     expect(allowed(state.mask(9))).toEqual([end]);
   });
 
   it('rejects a token that continues no choice', () => {
-    expect(() => choiceConstraint(choices).start().take(2)).toThrow("doesn't continue any of the choices");
+    expect(() => choiceConstraint(choices).start().accept(2)).toThrow("doesn't continue any of the choices");
   });
 
   it('reports the length of its longest choice without the end token', () => {
@@ -48,7 +48,7 @@ describe('a choice constraint', () => {
         const found: string[] = [];
         const walk = (before: readonly number[]) => {
           const state = constraint.start();
-          for (const id of before) state.take(id);
+          for (const id of before) state.accept(id);
           for (const id of allowed(state.mask(9)))
             if (id === end) found.push(before.join());
             else walk([...before, id]);

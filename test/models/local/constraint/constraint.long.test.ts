@@ -1,11 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createGenerator } from '../../../../src/base/random/generator.js';
-import {
-  constraintVocabulary,
-  createConstraint,
-} from '../../../../src/models/local/constraint/constraint.js';
-import { numberGrammar } from '../../../../src/models/local/constraint/number-grammar.js';
+import { createConstraint, createVocabulary } from '../../../../src/models/local/constraint/constraint.js';
+import { createNumberGrammar } from '../../../../src/models/local/constraint/number-grammar.js';
 import type { ParameterSpec } from '../../../../src/policies/policy.js';
 import { parseParameters } from '../../../../src/prompting/answer/parse.js';
 import { answerGrammar } from '../../../../src/prompting/notation/grammar.js';
@@ -23,7 +20,7 @@ describe('the grammar of one value', () => {
   test('accepts every allowed value, character by character', () => {
     fc.assert(
       fc.property(spec, fc.integer({ min: 0, max: 1_000_000 }), (given, pick) => {
-        const grammar = numberGrammar(answerGrammar(given).number);
+        const grammar = createNumberGrammar(answerGrammar(given).number);
         const unit = 10 ** given.decimals;
         const steps = Math.round((given.high - given.low) * unit);
         const value =
@@ -40,7 +37,7 @@ describe('the grammar of one value', () => {
   test('completes only allowed values, and gives the minimum number of characters still needed', () => {
     fc.assert(
       fc.property(spec, fc.integer(), (given, seed) => {
-        const grammar = numberGrammar(answerGrammar(given).number);
+        const grammar = createNumberGrammar(answerGrammar(given).number);
         const random = createGenerator(Math.abs(seed));
         let text = '';
         for (let step = 0; step < 12; step++) {
@@ -75,7 +72,7 @@ describe('the grammar of one value', () => {
     ['-6', true],
     ['.5', false],
   ])('%s is a value between -6 and 6 with one decimal: %s', (text, allowed) => {
-    expect(numberGrammar({ low: -6, high: 6, decimals: 1 }).isComplete(text)).toBe(allowed);
+    expect(createNumberGrammar({ low: -6, high: 6, decimals: 1 }).isComplete(text)).toBe(allowed);
   });
 });
 
@@ -88,7 +85,7 @@ test('free text may come before and after the answer', () => {
   tokenizer.encodeText(reply).forEach((id, at) => {
     const mask = state.mask(500 - at);
     expect(mask.ids.includes(id), `${tokenizer.decode([id])} at ${at}`).toBe(mask.kind === 'only');
-    state.take(id);
+    state.accept(id);
   });
   expect([...eos].every((id) => !state.mask(100).ids.includes(id))).toBe(true);
 });
@@ -104,7 +101,7 @@ test('a model that writes free text until the answer must begin still has room f
     const id = wanted ?? mask.ids[0]!;
     if (eos.has(id)) break;
     ids.push(id);
-    state.take(id);
+    state.accept(id);
   }
   const text = tokenizer.decode(ids);
   expect(text).toMatch(/^x{50,}\n/);
@@ -126,20 +123,20 @@ test('a whole answer starts at once, or after thinking if the model has a token 
     ...tokenizer,
     bytes: {
       ...tokenizer.bytes,
-      of: (id: number) => (id === thinkId ? Buffer.from('<think>') : tokenizer.bytes.of(id)),
+      of: (id: number) => (id === thinkId ? Buffer.from('<think>') : tokenizer.bytes.get(id)),
     },
   };
-  const state = createConstraint(grammar, constraintVocabulary(thinker, 520, eos), false).start();
+  const state = createConstraint(grammar, createVocabulary(thinker, 520, eos), false).start();
   const say = (text: string) => {
     for (const id of tokenizer.encodeText(text)) {
       const mask = state.mask(200);
       expect(mask.ids.includes(id), `${JSON.stringify(text)}: ${id}`).toBe(mask.kind === 'only');
-      state.take(id);
+      state.accept(id);
     }
   };
   expect(state.mask(200).ids).toContain(thinkId);
   expect(state.mask(200).ids).not.toContain(tokenizer.encodeText('x')[0]);
-  state.take(thinkId);
+  state.accept(thinkId);
   say('Let me see.</think>\n\n{"params": [1.5, -2]}');
   expect([...state.mask(200).ids].every((id) => eos.has(id))).toBe(true);
 });
@@ -157,10 +154,10 @@ test('a tokenizer without single-character tokens is rejected', () => {
     ...tokenizer,
     bytes: {
       ...tokenizer.bytes,
-      of: (id: number) => (id < 300 ? new Uint8Array(0) : tokenizer.bytes.of(id)),
+      of: (id: number) => (id < 300 ? new Uint8Array(0) : tokenizer.bytes.get(id)),
     },
   };
-  const poor = constraintVocabulary(lacking, 512, eos);
+  const poor = createVocabulary(lacking, 512, eos);
   const grammar = answerGrammar({ count: 1, kind: 'float', low: 0, high: 1, decimals: 1 });
   expect(() => createConstraint(grammar, poor, false)).toThrow(
     /model\.format[\s\S]*no single-character token for/,

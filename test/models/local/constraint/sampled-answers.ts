@@ -3,10 +3,7 @@ import { rmSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { createGenerator } from '../../../../src/base/random/generator.js';
-import {
-  constraintVocabulary,
-  createConstraint,
-} from '../../../../src/models/local/constraint/constraint.js';
+import { createConstraint, createVocabulary } from '../../../../src/models/local/constraint/constraint.js';
 import { type ChatTokenizer, openTokenizer } from '../../../../src/models/local/tokens/tokenizer.js';
 import type { ParameterSpec } from '../../../../src/policies/policy.js';
 import { parseParameters } from '../../../../src/prompting/answer/parse.js';
@@ -32,7 +29,7 @@ export const spec: fc.Arbitrary<ParameterSpec> = fc
 
 export const tokenizer = openTokenizer(referenceDirectory('qwen3-fp32'));
 export const eos = new Set(tokenizer.eosTokens);
-export const vocabulary = constraintVocabulary(tokenizer, 520, eos);
+export const vocabulary = createVocabulary(tokenizer, 520, eos);
 
 const byteFallback = byteFallbackModel();
 afterAll(() => rmSync(byteFallback, { recursive: true }));
@@ -41,7 +38,7 @@ export const vocabularies = {
   'byte-level': { tokenizer, vocabulary },
   'byte-fallback': {
     tokenizer: byteFallbackTokenizer,
-    vocabulary: constraintVocabulary(byteFallbackTokenizer, 512, eos),
+    vocabulary: createVocabulary(byteFallbackTokenizer, 512, eos),
   },
 };
 
@@ -92,7 +89,7 @@ function randomReply(
       while (!allowed(id));
     ids.push(id);
     if (eos.has(id)) return { text: tokenizer.decode(ids), finishReason: 'stop' as const };
-    state.take(id);
+    state.accept(id);
   }
   return { text: tokenizer.decode(ids), finishReason: 'length' as const };
 }

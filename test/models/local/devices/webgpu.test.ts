@@ -94,7 +94,7 @@ describe.skipIf(!usable.includes('webgpu'))('on a GPU via WebGPU (skipped withou
           fc.integer({ min: 1, max: 3 }),
           fc.array(change, { maxLength: 6 }),
           async (rows, changes) => {
-            const [host, device] = [new KeyValueCache(shape), caches.make()];
+            const [host, device] = [new KeyValueCache(shape), caches.newCache()];
             for (const cache of [host, device]) cache.reset(rows);
             let from = 1;
             for (const step of changes) {
@@ -126,7 +126,7 @@ describe.skipIf(!usable.includes('webgpu'))('on a GPU via WebGPU (skipped withou
     });
 
     test('updates its tensors in place while there is room', async () => {
-      const cache = caches.make();
+      const cache = caches.newCache();
       await cache.append((await entries(1, 3, 1)).device);
       const before = cache.tensors();
       for (let token = 0; token < 4; token++) await cache.append((await entries(1, 1, 100)).device);

@@ -6,7 +6,7 @@ import { readDecoderConfig } from '../../../../src/models/local/families/hf-conf
 import { buildGraph } from '../../../../src/models/local/generation/engine.js';
 import { buildInferenceGraph } from '../../../../src/models/local/graph/decoder.js';
 import type { BuiltGraph } from '../../../../src/models/local/graph/graph.js';
-import { packedParameters, packedWeights } from '../../../../src/models/local/graph/packed-parameters.js';
+import { packedParameters, packWeights } from '../../../../src/models/local/graph/packed-parameters.js';
 import { storedParameters } from '../../../../src/models/local/graph/parameters.js';
 import { openWeights } from '../../../../src/models/local/weights/gguf-tensors.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
@@ -21,7 +21,7 @@ function models(name: string) {
   const config = readDecoderConfig(path);
   const weights = openWeights(path);
   const served = buildGraph({ path, quantization: 'int4' }, config, weights);
-  const packed = packedWeights(path, config, weights, 'int4')!;
+  const packed = packWeights(path, config, weights, 'int4')!;
   const apart = buildInferenceGraph(config, (g) =>
     packedParameters(g, packed, storedParameters(g, weights, 'float32')),
   );

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import {
   hfCache,
   hfModelPath,
-  hfModels,
+  listHfModels,
   parseHfReference,
 } from '../../../../src/models/local/stores/hf-cache.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
@@ -59,7 +59,7 @@ it('a model without an organisation is listed and found by its name', () => {
   writeFileSync(path.join(place, 'refs', 'main'), 'c0ffee');
   cpSync(referenceDirectory('qwen3-fp32'), snapshot, { recursive: true });
   const env = { HF_HUB_CACHE: cache };
-  expect(hfModels(env)).toEqual([{ reference: 'hf:tiny', path: snapshot }]);
+  expect(listHfModels(env)).toEqual([{ reference: 'hf:tiny', path: snapshot }]);
   expect(hfModelPath('hf:tiny', env)).toBe(snapshot);
   expect(hfModelPath('hf:tiny@c0ffee', env)).toBe(snapshot);
   expect(parseHfReference('hf:tiny:file.gguf')).toMatchObject({ repository: 'tiny', file: 'file.gguf' });

@@ -2,7 +2,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { writeSafetensors } from '../../../../finetune/engine/safetensors-writer.js';
-import { modulesOf } from '../../../../finetune/engine/trainable.js';
+import { translateModules } from '../../../../finetune/engine/trainable.js';
 import { checkModel } from '../../../../src/models/local/engine/inspect.js';
 import { parseDecoderConfig, readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { ropeFrequencies } from '../../../../src/models/local/graph/rotation.js';
@@ -267,7 +267,7 @@ it.each(['language_model.model.', 'model.language_model.'])(
 
 it("Llama's module names select the corresponding projections of a model for LoRA", () => {
   const llama = ['q_proj', 'v_proj', 'o_proj', 'up_proj', 'down_proj'];
-  const names = (name: string) => modulesOf(readDecoderConfig(familyDirectory(name)), llama);
+  const names = (name: string) => translateModules(readDecoderConfig(familyDirectory(name)), llama);
   expect(names('qwen2-yarn')).toEqual(llama);
   expect(names('phi3-window')).toEqual(['qkv_proj', 'o_proj', 'gate_up_proj', 'down_proj']);
   expect(names('granite4')).toEqual(['q_proj', 'v_proj', 'o_proj', 'input_linear', 'output_linear']);

@@ -25,7 +25,7 @@ const spacePattern = new RegExp(`^${space}$`, 'u');
 
 function strip(text: string, characters: Value, atStart: boolean, atEnd: boolean): string {
   const set = new Set(characters == null ? [] : stringOf(characters));
-  const isStripped = (one: string) => (characters == null ? spacePattern.test(one) : set.has(one));
+  const isStripped = (char: string) => (characters == null ? spacePattern.test(char) : set.has(char));
   const chars = Array.from(text);
   let [from, to] = [0, chars.length];
   while (atStart && from < to && isStripped(chars[from]!)) from++;
@@ -53,16 +53,16 @@ const capitalize = (text: string) => text.slice(0, 1).toUpperCase() + text.slice
 
 /** Computes Python's `text.split(separator, limit)`. */
 function split(text: string, separator: Value, limit: Value = -1): string[] {
-  const maxParts = numberOf(limit);
+  const maxSplits = numberOf(limit);
   if (separator == null) {
-    if (maxParts >= 0) unsupported('`split` by white space with a limit');
+    if (maxSplits >= 0) unsupported('`split` by white space with a limit');
     return text.split(spaces).filter((part) => part !== '');
   }
   if (separator === '') throw new Error('empty separator');
   const parts = text.split(stringOf(separator));
-  return maxParts < 0 || parts.length <= maxParts
+  return maxSplits < 0 || parts.length <= maxSplits
     ? parts
-    : [...parts.slice(0, maxParts), parts.slice(maxParts).join(stringOf(separator))];
+    : [...parts.slice(0, maxSplits), parts.slice(maxSplits).join(stringOf(separator))];
 }
 
 const replace = (text: string, from: Value, to: Value, count: Value) =>
@@ -81,7 +81,7 @@ const textMethods = methodsOf<string>({
   strip: ['chars', (text, [chars]) => strip(text, chars, true, true)],
   lstrip: ['chars', (text, [chars]) => strip(text, chars, true, false)],
   rstrip: ['chars', (text, [chars]) => strip(text, chars, false, true)],
-  split: ['sep maxsplit', (text, [by, limit]) => split(text, by, limit)],
+  split: ['sep maxsplit', (text, [separator, limit]) => split(text, separator, limit)],
   replace: ['old new count', (text, [from, to, count]) => replace(text, from, to, count)],
   startswith: ['prefix', (text, [parts]) => matchesAny(parts, (part) => text.startsWith(part))],
   endswith: ['suffix', (text, [parts]) => matchesAny(parts, (part) => text.endsWith(part))],
@@ -114,14 +114,14 @@ const otherMethods = new Set(
 );
 
 function methodOf(value: Value, name: string): Callable | undefined {
-  const bound = <T>(self: T, { names, run }: { names: readonly string[]; run: Method<T> }) =>
-    new Callable((given) => run(self, bindArguments(given, names)));
+  const bind = <T>(self: T, { names, run }: { names: readonly string[]; run: Method<T> }) =>
+    new Callable((args) => run(self, bindArguments(args, names)));
   if (typeof value === 'string') {
     const method = textMethods.get(name);
-    return method && bound(value, method);
+    return method && bind(value, method);
   }
   const method = value instanceof Map ? mapMethods.get(name) : undefined;
-  return method && bound(value as Dictionary, method);
+  return method && bind(value as Dictionary, method);
 }
 
 /** Evaluates `value.key` if `dotted`, where methods take precedence; otherwise `value[key]`. */
@@ -175,11 +175,11 @@ const isSequence = (value: Value) =>
 
 export const testOf = (name: string): JinjaTest => tests.get(name) ?? unsupported(`the test \`${name}\``);
 
-type Filter = (value: Value, given: Arguments) => Value;
-const simple =
+type Filter = (value: Value, args: Arguments) => Value;
+const toFilter =
   (names: string, run: Method<Value>): Filter =>
-  (value, given) =>
-    run(value, bindArguments(given, splitNames(names)));
+  (value, args) =>
+    run(value, bindArguments(args, splitNames(names)));
 
 /** Reads an attribute by the name that a filter was given; names with dots aren't supported. */
 const attributeOf = (item: Value, name: Value): Value =>
@@ -194,9 +194,9 @@ const selectItems =
     return new Generator(items.filter((item) => test(attributeOf(item, attribute), other) === keep));
   };
 
-const lengthFilter = simple('', lengthOf);
-const defaultFilter = simple('default_value boolean', (value, [other = '', boolean]) =>
-  value === undefined || (isTruthy(boolean) && !isTruthy(value)) ? other : value,
+const lengthFilter = toFilter('', lengthOf);
+const defaultFilter = toFilter('default_value boolean', (value, [other = '', replacesFalsy]) =>
+  value === undefined || (isTruthy(replacesFalsy) && !isTruthy(value)) ? other : value,
 );
 
 const filterTable: Record<string, Filter> = {
@@ -204,28 +204,28 @@ const filterTable: Record<string, Filter> = {
   count: lengthFilter,
   default: defaultFilter,
   d: defaultFilter,
-  trim: simple('chars', (value, [chars]) => strip(textOf(value), chars, true, true)),
-  upper: simple('', (value) => textOf(value).toUpperCase()),
-  lower: simple('', (value) => textOf(value).toLowerCase()),
-  capitalize: simple('', (value) => capitalize(requireAscii(textOf(value)))),
-  string: simple('', textOf),
-  list: simple('', itemsOf),
-  first: simple('', (value) => itemsOf(value)[0]),
-  last: simple('', (value) => itemsOf(lengthOf(value) > 0 ? value : []).at(-1)),
-  reverse: simple('', (value) => {
+  trim: toFilter('chars', (value, [chars]) => strip(textOf(value), chars, true, true)),
+  upper: toFilter('', (value) => textOf(value).toUpperCase()),
+  lower: toFilter('', (value) => textOf(value).toLowerCase()),
+  capitalize: toFilter('', (value) => capitalize(requireAscii(textOf(value)))),
+  string: toFilter('', textOf),
+  list: toFilter('', itemsOf),
+  first: toFilter('', (value) => itemsOf(value)[0]),
+  last: toFilter('', (value) => itemsOf(lengthOf(value) > 0 ? value : []).at(-1)),
+  reverse: toFilter('', (value) => {
     const items = itemsOf(value).toReversed();
     return typeof value === 'string' ? items.join('') : new Generator(items);
   }),
-  items: simple('', (value) => new Generator(value === undefined ? [] : pairs(value))),
-  join: simple('d', (value, [by]) => itemsOf(value).map(textOf).join(textOf(by))),
-  replace: simple('old new count', (value, [from, to, count]) => replace(textOf(value), from, to, count)),
-  int: simple('', (value) => {
+  items: toFilter('', (value) => new Generator(value === undefined ? [] : pairs(value))),
+  join: toFilter('d', (value, [separator]) => itemsOf(value).map(textOf).join(textOf(separator))),
+  replace: toFilter('old new count', (value, [from, to, count]) => replace(textOf(value), from, to, count)),
+  int: toFilter('', (value) => {
     if (typeof value === 'boolean') return Number(value);
     return Number(
       /^[+-]?\d{1,15}$/.test(textOf(value)) ? textOf(value) : unsupported(`\`int\` of ${typeName(value)}`),
     );
   }),
-  tojson: simple('ensure_ascii indent', (value, [ascii, indent]) =>
+  tojson: toFilter('ensure_ascii indent', (value, [ascii, indent]) =>
     isTruthy(ascii) ? unsupported('`ensure_ascii`') : toJson(value, Math.min(8, Number(indent ?? 0))),
   ),
   selectattr: selectItems(true),

@@ -48,17 +48,17 @@ const reservedNames = new Set('caller cycler dict joiner kwargs lipsum self supe
 /** @throws UnsupportedError for an unsupported construct; Error if the template fails */
 export function renderNode(template: Node, variables: ReadonlyMap<string, Value>): string {
   let work = 0;
-  const spend = (more: number) => {
-    work += more;
+  const spend = (amount: number) => {
+    work += amount;
     if (work > maxWork) throw new Error('it takes more steps than any chat template should need');
   };
-  const counted = <T extends Value>(value: T): T => {
+  const charge = <T extends Value>(value: T): T => {
     if (typeof value === 'string') spend(value.length);
     else if (Array.isArray(value)) spend(workPerStep * value.length);
     return value;
   };
 
-  function block(nodes: readonly Node[], scope: Scope): string {
+  function renderBlock(nodes: readonly Node[], scope: Scope): string {
     const output: Output = { text: '' };
     run(nodes, scope, output);
     return output.text;
@@ -77,16 +77,16 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
           run(isTruthy(evaluate(node.test, scope)) ? node.body : node.alternate, scope, output);
           break;
         case 'For':
-          loop(node, scope, output);
+          runLoop(node, scope, output);
           break;
         case 'Set': {
           const value =
-            node.value === null ? block(node.body, new Scope(scope)) : evaluate(node.value, scope);
+            node.value === null ? renderBlock(node.body, new Scope(scope)) : evaluate(node.value, scope);
           assign(node.assignee, value, scope);
           break;
         }
         case 'Macro':
-          scope.variables.set(node.name.value, macro(node, scope));
+          scope.variables.set(node.name.value, createMacro(node, scope));
           break;
         case 'CallStatement': {
           const { callee } = node.call;
@@ -98,15 +98,15 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
         case 'Continue':
           throw new LoopExit(node.type);
         default:
-          output.text += counted(textOf(evaluate(node, scope)));
+          output.text += charge(textOf(evaluate(node, scope)));
       }
     }
   }
 
-  function loop(node: Extract<Node, { type: 'For' }>, scope: Scope, output: Output): void {
+  function runLoop(node: Extract<Node, { type: 'For' }>, scope: Scope, output: Output): void {
     const { iterable, loopvar } = node;
     const filter = iterable.type === 'SelectExpression' ? iterable : undefined;
-    const all = counted(itemsOf(evaluate(filter?.lhs ?? iterable, scope)));
+    const all = charge(itemsOf(evaluate(filter?.lhs ?? iterable, scope)));
     const scopeOf = (item: Value) => {
       const inner = new Scope(scope);
       assign(loopvar, item, inner);
@@ -146,21 +146,21 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
     } else unsupported('a `set` whose target is neither a variable nor an attribute');
   }
 
-  function macro(node: Extract<Node, { type: 'Macro' }>, scope: Scope): Callable {
-    const parameters = node.args.map((one) =>
-      one.type === 'KeywordArgumentExpression'
-        ? { name: one.key.value, otherwise: one.value }
-        : { name: (one as Name).value, otherwise: undefined },
+  function createMacro(node: Extract<Node, { type: 'Macro' }>, scope: Scope): Callable {
+    const parameters = node.args.map((arg) =>
+      arg.type === 'KeywordArgumentExpression'
+        ? { name: arg.key.value, fallback: arg.value }
+        : { name: (arg as Name).value, fallback: undefined },
     );
     const names = parameters.map(({ name }) => name);
-    return new Callable((given) => {
+    return new Callable((args) => {
       const macroScope = new Scope(scope);
-      const values = bindArguments(given, names);
-      for (const [i, { name, otherwise }] of parameters.entries()) {
-        const isGiven = i < given.positional.length || given.named.has(name);
-        macroScope.variables.set(name, isGiven || !otherwise ? values[i] : evaluate(otherwise, macroScope));
+      const values = bindArguments(args, names);
+      for (const [i, { name, fallback }] of parameters.entries()) {
+        const isGiven = i < args.positional.length || args.named.has(name);
+        macroScope.variables.set(name, isGiven || !fallback ? values[i] : evaluate(fallback, macroScope));
       }
-      return block(node.body, macroScope);
+      return renderBlock(node.body, macroScope);
     });
   }
 
@@ -189,10 +189,10 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
         return owner?.variables.get(node.value);
       }
       case 'MemberExpression':
-        return member(node, scope);
+        return evaluateMember(node, scope);
       case 'CallExpression': {
         const callee = evaluate(node.callee, scope);
-        if (callee instanceof Callable) return counted(callee.call(readArguments(node.args, scope)));
+        if (callee instanceof Callable) return charge(callee.call(evaluateArguments(node.args, scope)));
         throw new Error(`a value of type ${typeName(callee)} can't be called`);
       }
       case 'FilterExpression': {
@@ -200,7 +200,7 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
         const { callee, args } =
           node.filter.type === 'CallExpression' ? node.filter : { callee: node.filter, args: [] };
         if (callee.type !== 'Identifier') return unsupported(`${callee.type} as a filter`);
-        return counted(filterOf(callee.value)(operand, readArguments(args, scope)));
+        return charge(filterOf(callee.value)(operand, evaluateArguments(args, scope)));
       }
       case 'TestExpression':
         return testOf(node.test.value)(evaluate(node.operand, scope), undefined) !== node.negate;
@@ -215,30 +215,30 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
           : calculate(node.operator.value, 0, argument);
       }
       case 'BinaryExpression':
-        return counted(binary(node, scope));
+        return charge(evaluateBinary(node, scope));
       default:
         if (node.type === 'FloatLiteral') return unsupported('a number with a fraction');
         return unsupported(node.type === 'FilterStatement' ? 'a `filter` block' : node.type);
     }
   }
 
-  function member(node: Extract<Node, { type: 'MemberExpression' }>, scope: Scope): Value {
+  function evaluateMember(node: Extract<Node, { type: 'MemberExpression' }>, scope: Scope): Value {
     const object = evaluate(node.object, scope);
     const { property } = node;
     if (property.type === 'SliceExpression') {
       const bounds = [property.start, property.stop, property.step].map(
         (bound) => bound && evaluate(bound, scope),
       );
-      if (typeof object === 'string') return counted(slice(Array.from(object), bounds).join(''));
+      if (typeof object === 'string') return charge(slice(Array.from(object), bounds).join(''));
       return Array.isArray(object)
-        ? counted(slice(object, bounds))
+        ? charge(slice(object, bounds))
         : unsupported(`a slice of ${typeName(object)}`);
     }
     if (node.computed) return itemOf(object, evaluate(property, scope), false);
     return itemOf(object, (property as Name | { value: number }).value, true);
   }
 
-  function readArguments(args: readonly Node[], scope: Scope): Arguments {
+  function evaluateArguments(args: readonly Node[], scope: Scope): Arguments {
     const positional: Value[] = [];
     const named = new Map<string, Value>();
     for (const argument of args)
@@ -248,7 +248,7 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
     return { positional, named };
   }
 
-  function binary(node: Extract<Node, { type: 'BinaryExpression' }>, scope: Scope): Value {
+  function evaluateBinary(node: Extract<Node, { type: 'BinaryExpression' }>, scope: Scope): Value {
     const operator = node.operator.value;
     const left = evaluate(node.left, scope);
     if (operator === 'and') return isTruthy(left) ? evaluate(node.right, scope) : left;
@@ -259,5 +259,5 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
     return calculate(operator, left, evaluate(node.right, scope));
   }
 
-  return block([template], new Scope(undefined, new Map(variables)));
+  return renderBlock([template], new Scope(undefined, new Map(variables)));
 }

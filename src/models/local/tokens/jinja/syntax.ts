@@ -58,15 +58,15 @@ const resetTokens = new Set(['Comma', 'Equals', 'Colon', 'CloseStatement', 'Clos
 
 /** Rejects `a < b < c`, which the library, unlike Python, parses as `(a < b) < c`. */
 function rejectChains(tokens: readonly Token[]): void {
-  const seen = [false];
+  const hasComparison = [false];
   for (const { type, value } of tokens) {
     const isComparison = type === 'ComparisonBinaryOperator' || (type === 'Identifier' && value === 'in');
-    if (isComparison && seen.at(-1)) unsupported('a chain of comparisons');
-    if (isComparison) seen[seen.length - 1] = true;
-    else if (/^Open(Paren|SquareBracket|CurlyBracket)$/.test(type)) seen.push(false);
-    else if (/^Close(Paren|SquareBracket|CurlyBracket)$/.test(type)) seen.pop();
+    if (isComparison && hasComparison.at(-1)) unsupported('a chain of comparisons');
+    if (isComparison) hasComparison[hasComparison.length - 1] = true;
+    else if (/^Open(Paren|SquareBracket|CurlyBracket)$/.test(type)) hasComparison.push(false);
+    else if (/^Close(Paren|SquareBracket|CurlyBracket)$/.test(type)) hasComparison.pop();
     else if (resetTokens.has(type) || (type === 'Identifier' && resetOperators.has(value)))
-      seen[seen.length - 1] = false;
+      hasComparison[hasComparison.length - 1] = false;
   }
 }
 

@@ -21,7 +21,7 @@ export interface Arguments {
 }
 
 export class Callable {
-  constructor(readonly call: (given: Arguments) => Value) {}
+  constructor(readonly call: (args: Arguments) => Value) {}
 }
 
 /** An object whose attributes `set` may change, or the variable `loop`. */
@@ -194,8 +194,8 @@ export function calculate(operator: string, a: Value, b: Value): Value {
   }
   if (!isNumeric(a) || !isNumeric(b))
     unsupported(`\`${operator}\` between ${typeName(a)} and ${typeName(b)}`);
-  const run = arithmetic[operator] ?? unsupported(`the operator \`${operator}\``);
-  return toInteger(run(Number(a), Number(b)));
+  const operation = arithmetic[operator] ?? unsupported(`the operator \`${operator}\``);
+  return toInteger(operation(Number(a), Number(b)));
 }
 
 function nonZero(divisor: number): number {
