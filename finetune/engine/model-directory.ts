@@ -14,23 +14,25 @@ import type { Parameter } from './training-session.js';
 export async function makeModelDirectory<T>(
   directory: string,
   write: (partial: string) => Promise<T> | T,
+  field = 'output',
 ): Promise<T> {
   // Replace the target of a symbolic link, not the link itself.
   const output = existsSync(directory) ? realpathSync(directory) : path.resolve(directory);
   const contents = existsSync(output) ? readdirSync(output) : [];
   if (contents.length > 0 && !isIncomplete(output))
     throw new UserError({
-      field: 'output',
+      field,
       value: output,
       message: contents.includes('config.json')
         ? 'this directory already contains a model'
         : 'this directory is not empty',
       hint: 'choose a new directory',
     });
-  return writeAtomic(output, async (partial): Promise<T> => {
+  const make = async (partial: string) => {
     mkdirSync(partial);
     return write(partial);
-  });
+  };
+  return writeAtomic(output, make, field);
 }
 
 /** @throws UserError for a GGUF file, because the output of training and export reuses files of a model directory */

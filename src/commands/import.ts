@@ -63,5 +63,5 @@ function write(path: string, text: string, { output, force }: Args): void {
       value: output,
       hint: 'choose another file, or add --force to overwrite this one',
     });
-  writeAtomic(path, (draft) => writeFileSync(draft, text));
+  writeAtomic(path, (draft) => writeFileSync(draft, text), '--output');
 }

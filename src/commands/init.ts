@@ -72,7 +72,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   const template = readFileSync(join(packageRoot(), 'templates', `${kind}.js`), 'utf8');
   const named = template.replaceAll(`./${kind}.js`, () => `./${basename(file)}`);
   const text = isCommonJs(place) ? named.replace(/^export default /m, 'module.exports = ') : named;
-  writeAtomic(place, (draft) => writeFileSync(draft, text));
+  writeAtomic(place, (draft) => writeFileSync(draft, text), 'file');
   context.print(`written: ${file}\n${usageText(kind, path)}`);
   return 0;
 }

@@ -117,7 +117,7 @@ export function openPlan(kind: Plan['kind'], { directory, record }: PlanStore, c
   const isOurs = (item: string) => item.startsWith(planLock) || item === `${planFile}.new`;
   if (!existsSync(file) && existsSync(directory) && !readdirSync(directory).every(isOurs))
     rejectDirectory(kind, directory);
-  makeDirectory(directory);
+  makeDirectory(directory, '--out');
   const release = lockRun(join(directory, planLock));
   try {
     replaceFile(file, `${JSON.stringify({ ...record(readOwnJson(file)), command }, null, 2)}\n`);
@@ -133,7 +133,7 @@ export function openPlan(kind: Plan['kind'], { directory, record }: PlanStore, c
  * @throws UserError while a process executes the whole plan, or if the directory contains another plan
  */
 export function openPart({ directory, record }: PlanStore): void {
-  makeDirectory(directory);
+  makeDirectory(directory, '--out');
   if (isLocked(join(directory, planLock)))
     throw new UserError({
       field: '--part',

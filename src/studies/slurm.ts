@@ -118,7 +118,7 @@ export async function runOnCluster(
   );
   removeStopRequest(directory);
   const log = join(directory, 'slurm');
-  makeDirectory(log);
+  makeDirectory(log, '--out');
   const script = join(log, 'job.sh');
   const command = taskCommand(context, directory);
   const part = `--part "$SLURM_ARRAY_TASK_ID/${of}" --quiet --json`;

@@ -71,7 +71,7 @@ describe('finetune dataset', () => {
     await command({ runs: ['swept'], out: 'second' });
     expect(noted.slice(-2)).toEqual([
       'buffers/swept lacks 2 runs: repeat its command to add them',
-      expect.stringMatching(/^alarm only \d+ examples[^]*hint: add the missing runs first$/),
+      expect.stringMatching(/^alarm only \d+ examples[\s\S]*hint: add the missing runs first$/),
     ]);
   });
 
