@@ -190,7 +190,9 @@ async function servedContext(
   // The context length is optional, so the wait for it is short.
   const client = new OpenAI({ ...settings, fetch: jsonFetch, timeout: 5000 });
   const versionPath = /\/v\d/.test(client.baseURL) ? '' : '/v1';
-  const modelList = await client.get(`${versionPath}/models`, { signal }).catch((error) => {
+  // The client never removes its listener from the signal.
+  const ownSignal = signal && AbortSignal.any([signal]);
+  const modelList = await client.get(`${versionPath}/models`, { signal: ownSignal }).catch((error) => {
     signal?.throwIfAborted();
     const { cause } = error;
     if (cause instanceof AttemptError && cause.kind === 'network') throw cause;
