@@ -93,7 +93,7 @@ it('policyloop sweep fails if a model contributes nothing, and names the run', a
     leftOut: [],
     tasks: [
       {
-        differences: [{ verdict: 'not-comparable', reason: expect.stringContaining('1 of 1 runs of') }],
+        differences: [{ verdict: 'not-comparable', reason: expect.stringContaining('1 of 1 run of') }],
         cautions: expect.arrayContaining([
           expect.stringMatching(
             /mute.*1 of 1 run failed; .* gets the lowest of this environment \(0 proposals/,

@@ -125,7 +125,7 @@ describe('alarms', () => {
     expect(alarms(checked)).toEqual(['too-long']);
     const { hint, message } = checked.alarms.at(-1)!;
     const [least, most] = [Math.min, Math.max].map((pick) => formatCount(pick(...needsOf(checked))));
-    expect(message).toContain(`the shortest needs about ${least} tokens, the longest about ${most}`);
+    expect(message).toContain(`the shortest of all has about ${least} tokens, the longest about ${most}`);
     expect(hint).not.toContain('exclude');
     expect(alarms(await build({ context: shortest }))).toEqual([]);
   });
