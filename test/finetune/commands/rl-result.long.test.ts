@@ -71,7 +71,7 @@ describe('the result of finetune rl, named by its own directory or that of its t
   });
 
   it.each(['model.adapter=tuned/lora', 'model.adapter=tuned/lora/adapter'])(
-    'can propose in a run: %s',
+    'can propose policies in a run: %s',
     async (override) => {
       const runsDir = `buffers-${override.length}`;
       const overrides = ['iterations=1', 'model={provider: local}', override];

@@ -75,7 +75,7 @@ describe('the split', () => {
     }
   });
 
-  it('may separate runs of one seed if their environments have different options', async () => {
+  it('may separate runs with the same seed if their environments have different options', async () => {
     const on = async (slippery: boolean, name: string) => {
       const environment = { id: 'FrozenLake-v1', options: { is_slippery: slippery } };
       return named(await played({ environment, seed: 1 }, { model: seededModel(0.2) }), name);

@@ -65,7 +65,7 @@ it('an out-of-memory error outside the runtime is reported', async () => {
   expect(await failure(tune('outside', 64, { stop }))).toMatch(/out of memory while training/);
 });
 
-it('the memory estimate grows with the largest part of a step', async () => {
+it('the memory estimate of a training run grows with the largest part of a step', async () => {
   const bytes: number[] = [];
   const onEvent: TrainingHooks['onEvent'] = (event) => {
     if (event.kind === 'start') bytes.push(event.sessionBytes!);

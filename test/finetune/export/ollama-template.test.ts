@@ -86,7 +86,7 @@ describe('no Ollama template is derived from a chat template that', () => {
   });
 });
 
-it.each(['"', '""', '"""'])('no Ollama template is derived if the text starts and ends with %s', (quote) => {
+it.each(['"', '""', '"""'])('no Ollama template is derived if prompts start and end with %s', (quote) => {
   const jinja = `{% for m in messages %}${quote}{{ m.role }}:{{ m.content }};{% endfor %}a${quote}`;
   expect(ollamaTemplate(open(jinja), undefined)).toBeUndefined();
 });
