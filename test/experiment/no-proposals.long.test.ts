@@ -62,7 +62,7 @@ describe('a run without an accepted proposal', () => {
     expect(readManifest(path).reason).toMatchObject({ message: expect.stringMatching(/It is empty\.$/) });
   });
 
-  it('is not considered failed if a proposal was accepted before it was resumed', async () => {
+  it('fails only if none was accepted before it was resumed, either', async () => {
     const model = scripted((call) => call === 0);
     const accepting = await play({ iterations: 2, corrections: 0 }, model);
     expect(readManifest(accepting.path).status).toBe('completed');
@@ -160,7 +160,7 @@ describe('the limit on rejected replies', () => {
   });
 });
 
-describe('a portfolio', () => {
+describe('a run with a portfolio', () => {
   const portfolio = {
     ...quick,
     iterations: 3,
@@ -193,7 +193,7 @@ describe('a portfolio', () => {
 });
 
 describe('commands', () => {
-  it('report that no proposal was accepted and why; run and resume exit with code 1', async () => {
+  it('report that no proposal was accepted and why; run exits with 1, and resume rejects the run', async () => {
     const server = await startFakeOpenAI({ reply: () => nonsense });
     const cwd = temporaryDirectory();
     const model = { provider: 'openai', name: 'fake', baseUrl: server.url };

@@ -155,7 +155,7 @@ describe('programs', () => {
     await played({ ...given, environment, critic: {}, memory: { trajectories: 'rows' } }, writer(body));
   });
 
-  it.each(['tuple', 'text'] as const)('play a custom environment: %s', async (kind) => {
+  it.each(['tuple', 'text'] as const)('play a custom environment with %s spaces', async (kind) => {
     const [, value] = spaces[kind];
     const { proposed } = await played(
       { environment: ownEnvironment(kind), warmup: 0, critic: {}, memory: { trajectories: 'summary' } },

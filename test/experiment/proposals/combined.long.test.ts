@@ -44,7 +44,7 @@ async function withModel(config: ConfigInput, model: LanguageModel): Promise<Pro
 
 const membersIn = (path: string) => readRun(path).calls.map(({ member }) => member);
 
-it('a run resumes identically after an interruption, and replays identically', async () => {
+it('a run with a portfolio resumes identically after an interruption, and replays identically', async () => {
   const config = portfolio({ members: [{ ...reader, weight: 2 }, ...fast] }, { candidates: 3 });
   const made = () => withModel(config, seededModel(0.3));
   const { path } = await runExperimentFrom(config, { model: await made() });
@@ -60,7 +60,7 @@ it('a run resumes identically after an interruption, and replays identically', a
   expect(readManifest(replayed.path).usage).toEqual(readManifest(path).usage);
 });
 
-it('only the tokens of the language model count, and corrections go to the member that erred', async () => {
+it("a portfolio counts only its language model's tokens; corrections go to the member that erred", async () => {
   const config = portfolio(
     { members: [reader, { provider: 'random' }] },
     { candidates: 4, limits: { cost: 1 } },
@@ -189,7 +189,7 @@ const recordedIn = (path: string) => [
   membersIn(path),
 ];
 
-it('a run killed after any event in any leg resumes to the same bytes, and a replay needs no model', async () => {
+it('a relay that is killed in any leg resumes to the same bytes, and a replay needs no model', async () => {
   const snapshots: string[] = [];
   const random = createGenerator(5);
   const path = join(temporaryDirectory(), 'run');

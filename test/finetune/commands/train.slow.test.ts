@@ -115,7 +115,7 @@ describe('finetune train', () => {
 
   const pressed = { stop: { finish: AbortSignal.abort(), abort: new AbortController().signal } };
 
-  it('resumes after Ctrl-C to the same adapter, byte for byte', async () => {
+  it('resumes after Ctrl-C and ends with the same adapter, byte for byte', async () => {
     const config = writeConfig('resumed', 'learningRate: 0.01\nwarmupSteps: 1\n');
     const interrupted = await train(config, pressed);
     expect(interrupted).toMatchObject({ code: 130, result: { ended: 'interrupted', step: 1, result: null } });

@@ -75,7 +75,7 @@ describe('the split', () => {
     }
   });
 
-  it('may separate runs of one seed if their environments have different options', async () => {
+  it('may separate runs with the same seed if their environments have different options', async () => {
     const on = async (slippery: boolean, name: string) => {
       const environment = { id: 'FrozenLake-v1', options: { is_slippery: slippery } };
       return named(await played({ environment, seed: 1 }, { model: seededModel(0.2) }), name);
@@ -116,7 +116,7 @@ describe('alarms', () => {
     }
   });
 
-  it('report examples that exceed the context even if their prompt shows a single evaluation', async () => {
+  it('report examples that exceed the context, with the shortest and the longest length', async () => {
     const dataset = await build();
     const needsOf = ({ train, validation }: Dataset) =>
       Array.from(measureLengths([...train, ...validation]).values(), (one) => one.prompt + one.completion);
@@ -180,7 +180,7 @@ describe('a dataset directory', () => {
     expect(first['manifest.json']).not.toContain(root);
   });
 
-  it('has a manifest that describes its rows, lineage, sources and alarms', async () => {
+  it('has rows with their lineage, and a manifest with their hashes, statistics and sources', async () => {
     const path = join(temporaryDirectory(), 'dataset');
     const dataset = await build({ recipe: 'improvement' });
     const manifest = writeDataset(dataset, 'trl-sft', path);

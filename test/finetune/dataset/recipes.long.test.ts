@@ -131,7 +131,7 @@ describe('the improvement recipe', () => {
 
   it('answers in JSON if the prompt asks for it', async () => {
     const run = await playedSource({ model: openai }, { model: seededModel(), env });
-    for (const { completion, prompt } of unweighted(run)) {
+    for (const { completion, prompt } of improvementExamples(run)) {
       expect(prompt[0]!.content).toContain('"params"');
       expect(JSON.parse(completion)).toMatchObject({ reason: 'A step from the best.' });
     }

@@ -22,7 +22,7 @@ const someShare = fc.double({ min: 0.01, max: 0.99, noNaN: true });
 
 const byNumber = (a: RunToSplit, b: RunToSplit) => Number(a.name.slice(4)) - Number(b.name.slice(4));
 
-describe('dependent runs', () => {
+describe('runs to split', () => {
   it('share a group exactly if a chain of shared keys connects them', () => {
     fc.assert(
       fc.property(someRuns, (runs) => {
@@ -40,7 +40,7 @@ describe('dependent runs', () => {
     );
   });
 
-  it('are held out together, and both sides get runs if possible', () => {
+  it('in one group are held out together, and both sides get runs if possible', () => {
     fc.assert(
       fc.property(someRuns, someShare, fc.nat(), (runs, share, seed) => {
         const held = validationRuns(runs, { kind: 'share', share }, seed);

@@ -110,7 +110,7 @@ describe.skipIf(!hasPeft)('PEFT (needs Python with torch, transformers and peft:
     ({ values, ...one }) => ({ ...one, values: values.map((value) => value + random.normal(0, 0.1)) }),
   );
 
-  it('loads our adapter and our merged model with the same logits', async () => {
+  it('computes the same logits as we do from our adapter and from our merged model', async () => {
     const adapter = path.join(folder, 'for-peft');
     const merged = path.join(folder, 'for-transformers');
     writeAdapter(adapter, parameters, lora, model);

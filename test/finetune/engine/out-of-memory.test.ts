@@ -27,7 +27,7 @@ const failure = async (running: Promise<unknown>) => {
   return (error as UserError).message;
 };
 
-it('an out-of-memory error while loading states the cause and what to lower', async () => {
+it('an out-of-memory error while loading states the cause and what to change', async () => {
   vi.spyOn(ort.InferenceSession, 'create').mockRejectedValue(new Error('std::bad_alloc'));
   const message = await failure(tune('loading', 64));
   expect(message).toMatch(/out of memory while loading the model/);
@@ -65,7 +65,7 @@ it('an out-of-memory error outside the runtime is reported', async () => {
   expect(await failure(tune('outside', 64, { stop }))).toMatch(/out of memory while training/);
 });
 
-it('a dry run estimates the memory from the largest part of a step', async () => {
+it('the memory estimate of a training run grows with the largest part of a step', async () => {
   const bytes: number[] = [];
   const onEvent: TrainingHooks['onEvent'] = (event) => {
     if (event.kind === 'start') bytes.push(event.sessionBytes!);

@@ -52,7 +52,7 @@ it('phi3 with longrope keeps both lists of factors and the rotary width', () => 
     expect(stored[key]).toEqual(own[key].map(Math.fround));
 });
 
-describe('a model that llama.cpp would compute differently', () => {
+describe("a model that llama.cpp or the export doesn't support", () => {
   const layersOf = (name: string) => readDecoderConfig(familyDirectory(name)).layers;
   it.each([
     ['qwen3-yarn', {}, /qwen3 doesn't support these layers'/],

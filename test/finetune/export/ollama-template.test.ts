@@ -69,7 +69,7 @@ describe.each(Object.entries(families))('an Ollama template derived from %s', (_
   });
 });
 
-describe('a chat template without an equivalent Go template', () => {
+describe('no Ollama template is derived from a chat template that', () => {
   it.each([
     [
       'rejects a system message',
@@ -86,7 +86,7 @@ describe('a chat template without an equivalent Go template', () => {
   });
 });
 
-it.each(['"', '""', '"""'])('a template that starts and ends with %s is not derived', (quote) => {
+it.each(['"', '""', '"""'])('no Ollama template is derived if prompts start and end with %s', (quote) => {
   const jinja = `{% for m in messages %}${quote}{{ m.role }}:{{ m.content }};{% endfor %}a${quote}`;
   expect(ollamaTemplate(open(jinja), undefined)).toBeUndefined();
 });

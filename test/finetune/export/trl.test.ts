@@ -132,7 +132,7 @@ method: { kind: lora, rank: 4, alpha: 6, rsLora: true, dropout: 0.1, modules: [q
     ['', { out: 'data' }, /not empty|already/],
     ['', { dtype: 'f16' }, /--dtype.*no effect/],
     ['', { model: 'a\nb' }, /line break/],
-  ])("rejects what TRL can't do: %s %j", async (config, changes, expected) => {
+  ])('rejects unsupported and invalid settings: %s %j', async (config, changes, expected) => {
     const { cwd, refusal } = workplace({ config: `${config}\n` });
     expect(await refusal(changes)).toMatch(expected);
     expect(existsSync(join(cwd, 'folder'))).toBe(false);

@@ -162,7 +162,7 @@ describe('the assignment of rewards to turns', () => {
     sequences: [{ ...sequence!, completionIds: [3, 4], trained: [true, true], samplerLogp: [-3, -4] }],
   };
 
-  it('`to-go` compares the rewards from a turn on among the episodes that reached that turn', () => {
+  it('`to-go` compares the rewards of a turn and later ones between episodes that reached the turn', () => {
     const [first, second] = credit('to-go', [earning([2, 4]), earning([0, 0])]);
     expect(first).toEqual([3, 3, 0, 0, 2]);
     expect(second).toEqual([-3, -3, 0, 0, -2]);

@@ -114,7 +114,7 @@ describe('datasets of pairs', () => {
     );
   });
 
-  it('need an initial model to compare with, and stay pairs', () => {
+  it("require an initial model, and can't be packed as conversations", () => {
     const file = path.join(folder, 'tune.yaml');
     const load = (method: string, ...overrides: readonly string[]) => {
       writeFileSync(file, `{model: a, dataset: b, objective: {kind: dpo}, method: {kind: ${method}}}`);

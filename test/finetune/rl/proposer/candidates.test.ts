@@ -68,7 +68,7 @@ describe('a reply that repeats a policy from the history', () => {
     [{ kind: 'rank' }, [1, 0, 0.5]],
     [{ kind: 'improvement' }, [5 / Math.sqrt(50), -1, -6 / Math.sqrt(50)]],
     [{ kind: 'return', low: 0, high: 20 }, [0.75, 1, 0.2]],
-  ])('with %j earns the lowest reward unless kind is return', async (written, expected) => {
+  ])('earns the lowest reward, except from the return reward: %j', async (written, expected) => {
     expect(await rewarded(written, group([scored(15), repeated, scored(4)]))).toEqual(expected);
   });
 });

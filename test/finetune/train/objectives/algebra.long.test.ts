@@ -65,7 +65,7 @@ describe('on-policy updates', () => {
   it.each([
     ['dr_grpo', 1 / context.maxCompletionTokens],
     ['dapo', update.length / tokens],
-  ] as const)('%s is REINFORCE with a different normalisation', async (variant, factor) => {
+  ] as const)('of %s equal those of REINFORCE up to a normalisation factor', async (variant, factor) => {
     const [plain] = await updates({ kind: 'reinforce', ...none }, {}, update);
     const [own] = await updates({ kind: 'grpo', variant, ...none }, { reused: false }, update);
     expect(
@@ -76,7 +76,7 @@ describe('on-policy updates', () => {
     ).toBeLessThan(1e-12);
   });
 
-  it('log-probabilities computed in advance give the same update', async () => {
+  it('are the same with log-probabilities computed in advance', async () => {
     const [fresh] = await updates({ kind: 'grpo', ...none }, { reused: false }, update);
     const read = new Map(fresh!.examples.map(({ example, logp }) => [example, logp]));
     const again = update.map((one) => ({ ...one, oldLogp: read.get(one) }));
