@@ -119,8 +119,8 @@ describe('the improvement recipe', () => {
 
   it('keeps the stated reason', async () => {
     const run = await playedSource({}, { model: seededModel() });
-    for (const { completion } of improvementExamples(run))
-      expect(completion).toMatch(/^params.*\nA step from the best\.$/);
+    const reasons = improvementExamples(run).map(({ completion }) => completion.replace(/^params.*\n/, ''));
+    expect(new Set(reasons)).toEqual(new Set(['A step from the best.']));
   });
 
   it('skips an iteration without earlier evaluations', async () => {
@@ -131,7 +131,9 @@ describe('the improvement recipe', () => {
 
   it('answers in JSON if the prompt asks for it', async () => {
     const run = await playedSource({ model: openai }, { model: seededModel(), env });
-    for (const { completion, prompt } of improvementExamples(run)) {
+    const examples = improvementExamples(run);
+    expect(examples.length).toBeGreaterThan(0);
+    for (const { completion, prompt } of examples) {
       expect(prompt[0]!.content).toContain('"params"');
       expect(JSON.parse(completion)).toMatchObject({ reason: 'A step from the best.' });
     }
