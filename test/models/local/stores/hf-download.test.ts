@@ -114,7 +114,7 @@ describe('models pull', () => {
     ).toBe(true);
   });
 
-  it('sends the token, and explains a refusal', async () => {
+  it('sends HF_TOKEN, and explains a refusal', async () => {
     token = 'hf_right';
     const { context } = outside({ HF_TOKEN: 'hf_right' });
     expect(await pull(args('hf:org/tiny:tiny.Q8_0.gguf'), context)).toBe(0);
@@ -192,6 +192,7 @@ describe("a hub that can't be trusted", () => {
     const { context } = outside();
     await expect(pull(args(`hf:org/${'n'.repeat(260)}`), context)).rejects.toThrow(/273 bytes is too long/);
     await expect(pull(args(`hf:org/tiny@${'r'.repeat(260)}`), context)).rejects.toThrow(/too long/);
+    expect(requests).toEqual([]);
   });
 
   it("can't make an error repeat the token", async () => {
