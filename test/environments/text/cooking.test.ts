@@ -143,7 +143,7 @@ describe('a cooking game', () => {
     expect(one).toMatchObject({ lost: true, won: false });
   });
 
-  it('is won by preparing the meal once that is admissible, and not before', () => {
+  it('is won by a path that prepares the meal as soon as that is admissible', () => {
     const one = game(5, { rooms: 3 });
     one.start();
     const prepared = one.gold!.indexOf('prepare meal');
