@@ -14,7 +14,7 @@ const world = {
   game: (random: RandomGenerator) => cookingGame(cookingOptions.parse({}), random),
 };
 
-describe('every game', () => {
+describe('every cooking game', () => {
   it('is won by its gold path, with admissible commands and within the step limit', () => {
     for (let seed = 0; seed < games; seed++)
       expect({ seed, failure: checkGold(world, seed) }).toEqual({ seed });

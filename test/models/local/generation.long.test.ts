@@ -69,7 +69,7 @@ test('a system message stays cached when a prompt with another one comes in betw
   });
 });
 
-test('each candidate equals what its seed gives alone, however long the others are', async () => {
+test('each reply of a group equals the reply to its seed alone, however long the others are', async () => {
   const seeds = [11, 12, 13, 14, 15];
   const together = await engine.generate({ ...job, seeds, maxTokens: 300 }, hooks);
   const lengths = together.replies.map(({ ids }) => ids.length);
