@@ -169,7 +169,7 @@ describe('agent runs', () => {
     await expect(evaluate.execute(best, context)).rejects.toThrow('no numeric policy');
   });
 
-  it('make compare suggest the same seed if they share no games', async () => {
+  it('that share no games are compared with a hint to use the same seed', async () => {
     const { cwd, named } = await several();
     await playing(cwd, ['player=random', 'name=other', 'seed=5', 'episodes=8']);
     const { context, printed } = recordingContext(cwd);

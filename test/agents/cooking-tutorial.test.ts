@@ -21,7 +21,7 @@ it('gold paths fit into the step limit of cooking-gold, but some are longer than
   }
 });
 
-it('the imitation and RL configs use the same games, prompts and history as the agent config', () => {
+it('the RL configs use the same games, prompts and history as the agent config', () => {
   const { environment, policy } = games;
   for (const name of ['cooking-rl', 'cooking-scratch']) {
     const { agent, environment: played } = loadRlConfig(name, []);

@@ -132,7 +132,7 @@ describe('a prompt set', () => {
   });
 });
 
-it('prompts/agents/README.md lists all template variables and environment states', () => {
+it('prompts/agents/README.md lists the template variables and environment states', () => {
   const readme = readFileSync(join(packageRoot(), 'prompts/agents/README.md'), 'utf8');
   for (const schema of [systemSchema, observationSchema, askAgainSchema])
     for (const { path, type, description } of variablesOf(schema)) {

@@ -98,12 +98,12 @@ describe('options', () => {
   });
 });
 
-describe('an error explains the invalid action', () => {
+describe('invalid actions', () => {
   test.each([
     ['Pendulum-v1', 0.5, /is not an action of Pendulum-v1; expected an array of 1 finite number/],
     ['Pendulum-v1', [Number.NaN], /\[ ?NaN ?\]/],
     ['CartPole-v1', 2, /is not an action of CartPole-v1; expected an integer from 0 to 1/],
-  ])('%s %j', async (id, action, message) => {
+  ])('in %s cause an error with an explanation: %j', async (id, action, message) => {
     const environment = await makeEnvironment(id);
     environment.reset(0);
     expect(() => environment.step(action)).toThrow(message);

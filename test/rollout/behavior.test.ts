@@ -128,8 +128,8 @@ it('medianEpisodeIndex picks the lower of two middle returns, and the earliest e
   expect(places).toEqual([0, 0, 0, 0, 2]);
 });
 
-describe('behaviour statistics are finite and ordered', () => {
-  it.each(environmentIds())('%s', async (id) => {
+describe('behaviour statistics', () => {
+  it.each(environmentIds())('of %s are finite and ordered', async (id) => {
     const environment = await makeEnvironment(id);
     const family = await openPolicyFamily(defaultPolicy(environment), environment);
     const parameters = family.initial(warmupGenerator(1));

@@ -159,7 +159,7 @@ describe('bootstrap intervals', () => {
     return (high - low) / 2;
   };
 
-  it("use the quantile of |t| over resamples, or Student's t for fewer than ten or mostly equal values", () => {
+  it("use the quantile of |t| over resamples, or Student's t if values are fewer than ten or nearly all equal", () => {
     const values = [...mostly(0, 6), 1, 1, 3, 0];
     const factor = (of: readonly number[], by?: 'student') =>
       (halfWidth(of, by) / standardDeviation(of)) * Math.sqrt(of.length);

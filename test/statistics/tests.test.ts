@@ -92,7 +92,7 @@ describe('holmAdjusted', () => {
   });
 });
 
-it("Holm's correction keeps false positives among four equal groups near 5 %", () => {
+it("Holm's correction keeps the rate of false positives among four equal groups below 7.5 %", () => {
   const random = createGenerator(23);
   const trials = 300;
   let [any, uncorrected] = [0, 0];

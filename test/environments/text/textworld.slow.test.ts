@@ -58,10 +58,10 @@ describe.each(goldenGames)('%s', (name) => {
   });
 });
 
-describe('an invalid command', () => {
+describe('a command', () => {
   const play = new TextWorldPlay(loadGame(goldenGame('cooking-r1-t1-cook-s3'), 'z8'));
 
-  it('changes nothing and never throws', () => {
+  it('that is invalid changes nothing and never throws', () => {
     const random = createGenerator(0);
     play.start();
     const before = [play.description, play.inventory, play.admissible, play.score, play.moves];

@@ -32,7 +32,7 @@ describe('format: auto', () => {
     });
   });
 
-  it('leaves replies free if the config, the capabilities or the first reply show that the model thinks', async () => {
+  it("doesn't constrain replies if the config, the capabilities or the first reply show that the model thinks", async () => {
     const thinking = { text: 'params[0]: 1, params[1]: 2', thinking: 'hm' };
     for (const format of ['auto', 'json'] as const) {
       const { model, server } = await start({ reply }, { format, think: true });

@@ -249,6 +249,7 @@ describe('format: auto', () => {
       const model = createModel(openaiConfig(settings), {});
       await expect(ask(model, messages, { ...options, seeds: [1] })).rejects.toThrow('bad request');
       expect(server.requests.length).toBeLessThan(4);
+      expect(server.requests.every(({ body }) => Object.keys(extra)[0]! in body)).toBe(true);
     },
   );
 

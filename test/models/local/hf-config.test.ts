@@ -46,7 +46,7 @@ test('rotary parameters can be given for each layer type', () => {
   ]);
 });
 
-test('sliding windows apply to all layers of Mistral, and to Qwen from max_window_layers on if enabled', () => {
+test('sliding windows apply to all layers of Mistral and, if enabled, to Qwen after max_window_layers layers', () => {
   const windows = (raw: object) => parse(raw).layers.map((layer) => layer.window);
   const mistral = { ...llama, model_type: 'mistral', architectures: ['MistralForCausalLM'] };
   expect(windows({ ...mistral, sliding_window: 8 })).toEqual([8, 8, 8]);
@@ -65,7 +65,7 @@ test('sliding windows apply to all layers of Mistral, and to Qwen from max_windo
   ]);
 });
 
-test('biases and head sizes follow the architecture', () => {
+test('biases and head sizes follow the architecture and the config', () => {
   expect(readDecoderConfig(referenceDirectory('qwen2-tied-bf16-sharded'))).toMatchObject({
     bias: { qkv: true, output: false, mlp: false },
     headDim: 16,
@@ -104,7 +104,7 @@ test.each([
     /layer_types.1/,
   ],
   ['hidden_size', { ...llama, hidden_size: undefined }, /hidden_size/],
-])('an error names an unsupported %s', (_, raw, message) => {
+])('an error names an unsupported or missing %s', (_, raw, message) => {
   expect(() => parse(raw)).toThrow(message);
 });
 

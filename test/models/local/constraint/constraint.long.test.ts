@@ -74,7 +74,7 @@ describe('the grammar of one value', () => {
     ['6.0', true],
     ['-6', true],
     ['.5', false],
-  ])('%s is a value between -6 and 6 with one decimal: %s', (text, allowed) => {
+  ])('%s is a value between -6 and 6 with at most one decimal: %s', (text, allowed) => {
     expect(numberGrammar({ low: -6, high: 6, decimals: 1 }).isComplete(text)).toBe(allowed);
   });
 });
@@ -114,7 +114,7 @@ test('a model that writes free text until the answer must begin still has room f
   });
 });
 
-test('a whole answer starts at once, or after thinking if the model has a token for that', () => {
+test('an answer without free text starts at once, or after thinking if the model has a token for that', () => {
   const given: ParameterSpec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 };
   const grammar = answerGrammar(given, { notation: 'json', isStrict: true, reason: 'none' });
   const [brace] = tokenizer.encodeText('{"params": [');

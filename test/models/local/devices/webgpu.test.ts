@@ -175,7 +175,7 @@ describe.skipIf(!usable.includes('webgpu'))('on a GPU via WebGPU (skipped withou
   );
 
   test.each(['int4', 'int8', 'int4-block128'] as const)(
-    "%s: logits match the CPU's, without rounding of activations",
+    "%s: logits match the CPU's if activations aren't rounded",
     async (quantization) => {
       const name = 'llama3-rope-bf16';
       const path = temporaryDirectory();
