@@ -72,7 +72,7 @@ it('the result of a run includes the source of the best program', () => {
   expect(result.confirmed?.program).toBe(second);
 });
 
-it('show prints the best program, and with an iteration the programs of that iteration', async () => {
+it('show prints the best program or, with --iteration, the programs of that iteration', async () => {
   const text = await shown();
   expect(text).toContain(`program, 7 lines, 1 constant\n${indented(second, 2)}`);
   expectNoNumbers(text);
@@ -127,7 +127,7 @@ it('the report has sources, changes, lineage and failures, but no parameter map'
 
 const pageText = (page: Page) => readPage(sentPage(page));
 
-it('the view shows sources, changes and errors, and does not execute programs', async () => {
+it('the view shows changes between programs and every reply, and executes no program', async () => {
   expect(pageText(await shownRunPage('r', path))).toContain('iteration 2: changes from iteration 1');
   const text = pageText(await iterationPage('r', path, 2));
   expect(text).toContain('iteration 2: changes from iteration 1');

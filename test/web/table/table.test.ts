@@ -123,7 +123,7 @@ describe('groups', () => {
   ];
   const groups = groupsOf(items, ['model.temperature']);
 
-  it('share their values and their environment, and exclude directories of runs', () => {
+  it('have items with the same values and environment, and exclude directories of runs', () => {
     expect(groups.map(({ environment, items: own, values }) => [environment, values, own.length])).toEqual([
       ['CartPole-v1', [0.7], 2],
       ['CartPole-v1', [1], 1],
