@@ -221,11 +221,11 @@ describe('policyloop reports', () => {
     ['a wrong type', ['iterations: 8', 'iterations: many'], '', [/config\.yaml:3:13/, /iterations/, /many/]],
     ['an unknown environment', ['Pole', 'Pol'], '', [/config\.yaml:1:14/, /CartPole-v1/]],
     ['an unsuitable policy kind', ['CartPole', 'FrozenLake'], 'policy.kind=linear', [/q-table/]],
-    ['a missing key', ['cma-es', 'openai, name: gpt-5'], '', [/OPENAI_API_KEY/]],
+    ['a missing API key', ['cma-es', 'openai, name: gpt-5'], '', [/OPENAI_API_KEY/]],
     ['a missing file', ['', ''], 'prompts.set=./nowhere', [/nowhere/]],
     ['a bad override', ['', ''], 'iterations', [/iterations/, /key=value/]],
     ['an option without its value', ['', ''], '--run-dir', [/run-dir/]],
-    ['an option twice', ['', ''], '--run-dir a --run-dir b', [/--run-dir: .*only once/]],
+    ['a repeated option', ['', ''], '--run-dir a --run-dir b', [/--run-dir: .*only once/]],
   ] as const)('%s on one screen, without a stack trace', async (_name, [right, wrong], words, patterns) => {
     const cwd = workplace(config.replace(right, wrong));
     const more = words === '' ? [] : words.split(' ');

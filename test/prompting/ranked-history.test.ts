@@ -12,6 +12,7 @@ describe('rankHistory', () => {
     const { best, others } = rankHistory(entries, encoding, { best: 2, recent: 2 });
     expect(parameters(best)).toEqual(['params[0]: 1.0', 'params[0]: 3.0']);
     expect(parameters(others)).toEqual(['params[0]: 2.0', 'params[0]: 4.0']);
+    expect(parameters(rankHistory(entries, encoding, {}).best).at(-1)).toBe('params[0]: 3.0');
   });
 
   it('scales scores to 0–99 over all shown entries', () => {

@@ -137,7 +137,7 @@ it('the view shows changes between programs and every reply, and executes no pro
   await expect(episode).rejects.toThrow('which the view never does');
 });
 
-it('tables contain the source, the structure and the constants of each program', async () => {
+it('the table of evaluations contains the source, the structure and the constants of a program', async () => {
   const structure = structures.at(-1)!.toString(16).padStart(12, '0');
   const out = join(dirname(path), 'export');
   await told('export', '--format', 'csv', '--out', out);

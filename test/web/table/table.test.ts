@@ -106,7 +106,7 @@ describe('the order', () => {
     expect(compareValues(null, 1, -1)).toBe(1);
   });
 
-  it('accepts earlier names of fields', () => {
+  it('fieldOf accepts earlier names of fields', () => {
     expect(fieldOf('best').key).toBe('observed');
     expect(fieldOf('done').get(item('x'))).toBe(0.5);
   });
