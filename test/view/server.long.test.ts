@@ -123,7 +123,7 @@ describe('a client with the token', () => {
   });
 });
 
-describe('a request without the token in a header', () => {
+describe('a request without a valid Authorization header', () => {
   const everywhere = [
     ...['/api/events?all', '/api/page?of=a%20run', '/api/place', '/elsewhere'],
     ...['/api/place?token=', '/api/place?token=another'],
