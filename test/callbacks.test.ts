@@ -86,7 +86,7 @@ function faultyIn(config: string, chosen: (file: string) => boolean): readonly s
 }
 
 it.each(['tsconfig.json', 'src/web/app/tsconfig.json'])(
-  'no array method fills an optional parameter of a callback (%s)',
+  'no array method in src or finetune passes an index to an optional parameter (%s)',
   (config) => {
     const folders = ['src', 'finetune'].map((folder) => `${join(root, folder)}/`);
     const isOurs = (file: string) =>

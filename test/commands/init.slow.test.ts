@@ -36,7 +36,7 @@ function project(type: string | undefined): string {
   return folder;
 }
 
-describe.each(['commonjs', 'module', undefined])('policyloop init in a project of type %s', (type) => {
+describe.each(['commonjs', 'module', undefined])('policyloop init with package type %s', (type) => {
   it.each(['.js', '.mjs', '.cjs'])(
     'writes an environment to a %s file, which runs unchanged, even in threads',
     async (ending) => {

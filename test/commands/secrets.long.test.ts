@@ -223,7 +223,7 @@ describe('an address in an environment variable', () => {
     ['a query', { OPENAI_BASE_URL: `http://h/v1?key=${key}`, OPENAI_API_KEY: 'x' }, openai],
     ['an invalid address', { OPENAI_BASE_URL: `canary:${key}@h` }, openai],
     ['an invalid address', { OLLAMA_HOST: `me:can ary:${key}@h:x` }, 'provider: ollama, name: m'],
-  ])("is rejected without being shown if it can't be used: %s", async (_, env, model) => {
+  ])("is rejected if it can't be used, and its key isn't shown: %s", async (_, env, model) => {
     const message = await attempt(env, model);
     expect(message).toMatch(/OPENAI_BASE_URL|OLLAMA_HOST/);
     expect(message).toContain('hint: ');

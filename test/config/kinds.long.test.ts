@@ -138,7 +138,7 @@ describe('loading a config of any kind', () => {
     },
   );
 
-  it('drops settings that a new variant lacks, with a note', () => {
+  it('drops settings that a new method does not accept, with a note', () => {
     const { file } = written(`${samples.training}method: { kind: lora, rank: 4 }\n`);
     const notes: string[] = [];
     const { method } = loadTrainConfig(file, ['method.kind=full'], '', (text) => notes.push(text));
@@ -260,7 +260,7 @@ describe('the bundled configs of each kind', () => {
     expect(() => loaders[kind](name, own[kind], '/nowhere')).not.toThrow();
   });
 
-  it('write their output below the working directory', () => {
+  it('training lora writes its output below the working directory', () => {
     expect(loadTrainConfig('lora', ['dataset=d'], '/work').output).toBe(resolve('/work/tuned/lora'));
   });
 

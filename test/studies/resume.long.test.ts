@@ -47,7 +47,7 @@ const edit = (file: string, from: string, to: string) =>
   writeFileSync(at(file), readFileSync(at(file), 'utf8').replace(from, to));
 
 describe('an edited config.yaml', () => {
-  it('is rejected; the error states the old value of each edited key', async () => {
+  it('is rejected if fixed settings have changed; the error states their old values', async () => {
     await run('r');
     edit('r/config.yaml', 'maxSteps: 30', 'maxSteps: 40');
     edit('r/config.yaml', 'CartPole-v1', 'Acrobot-v1');

@@ -42,7 +42,7 @@ const post = (body: string | Buffer, type = 'application/json') =>
     body,
   );
 
-describe('unusual request targets', () => {
+describe('unusual request lines', () => {
   it.each([
     ['GET // HTTP/1.1', 404],
     ['GET //evil.example/api/place HTTP/1.1', 404],
@@ -87,7 +87,7 @@ describe('the checks of Host and Origin', () => {
     '127.0.0.1.evil.example',
     '127.0.0.2',
     '127.0.0.1:1',
-  ])('reject a rebound host: %s', async (name) => {
+  ])('reject a foreign host or a wrong port: %s', async (name) => {
     expect(await statusFrom(name.includes(':') || name === 'localhost' ? name : `${name}:${port}`)).toBe(403);
   });
 

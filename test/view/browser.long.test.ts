@@ -101,7 +101,7 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
     expect(await browser.evaluate(hidden)).toBe(0);
   });
 
-  it('focuses the field for tags', async () => {
+  it('focuses the field for tags when its button is clicked', async () => {
     await open('/');
     await browser.evaluate(`document.querySelector('tbody .choose input').click()`);
     const button = `document.querySelector('.bulk button[aria-expanded]')`;

@@ -43,7 +43,7 @@ prompts: {set: "${home}/prompts", description: "${home}/d.hbs"}
 });
 
 test.each(['~bob/a.gguf', '$SCRATCH/a.gguf', `\${SCRATCH}/a.gguf`, 'x/~/a.gguf', '/data/$HOME/a.gguf'])(
-  '%s is rejected',
+  'the path %s is rejected',
   (path) => {
     expect(() => load(model(path))).toThrow(
       /model\.path: (\S+ isn't expanded|contains \S+)[\s\S]*hint: write the path out; only `~\/` and `\$HOME\/`/,

@@ -61,7 +61,7 @@ const bang = `return {
 };`;
 
 describe('a policy module', () => {
-  it('plays the same episodes in worker threads, describes itself in the prompt, and works with every command', async () => {
+  it('plays the same in workers, appears in prompts, and works with commands that read runs', async () => {
     const policy = { kind: moduleOf(bang) };
     const model = { provider: moduleOf("return { generate: () => 'params[0]: 0.5, params[1]: 0.5' };") };
     const run = await play({ policy, model });

@@ -39,7 +39,7 @@ describe('number formatting', () => {
     [9.5, '9.500'],
     [12345.6, '12\u202f346'],
     [undefined, '–'],
-  ])('writes the return %d', (value, expected) => expect(formatReturn(value)).toBe(expected));
+  ])('writes the return %s', (value, expected) => expect(formatReturn(value)).toBe(expected));
 
   it.each([
     [0, '0 s'],

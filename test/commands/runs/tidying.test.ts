@@ -234,7 +234,7 @@ describe('completion', () => {
     [['finetune', 'rl', 'bandit'], ['bandit']],
     [['show', 'a', '--iter'], ['--iteration']],
     [['nothing', ''], []],
-  ])('completes %j', async (words, completed) => {
+  ])('completes %j to %j', async (words, completed) => {
     expect(await completions(words, cwd)).toEqual(completed);
   });
 });

@@ -11,7 +11,7 @@ const { at, evaluations, resume, run, seeds, server } = runs;
 
 describeSignal('SIGTERM', runs);
 
-it('the second Ctrl-C ends a program that is being tried out', { timeout: 180_000 }, async () => {
+it('the second Ctrl-C ends a run even while it tries out a program', { timeout: 180_000 }, async () => {
   const work = 'for (let i = 0; i < 6; i++) a.indexOf(1)';
   const text = `\`\`\`js\nconst a = new Float64Array(1e6);\nfunction act() { ${work}; return 0 }\n\`\`\``;
   server.decide = () => ({ text });

@@ -227,7 +227,7 @@ describe('importing a config', () => {
       { provider: 'local', path: './base', adapter: './tuned' },
     ],
     ['Qwen/Qwen3-0.6B', {}, { provider: 'local', path: './models/Qwen3-0.6B' }],
-  ])('maps the model %s %o', (name, more, model) => {
+  ])('maps the model %s (further keys: %o)', (name, more, model) => {
     expect(importConfig({ gym_env_name: 'CartPole-v1', llm_model_name: name, ...more }).config.model).toEqual(
       model,
     );
@@ -272,7 +272,7 @@ describe('importing a config with a known defect', () => {
     );
   });
 
-  it('notes how a task that is not in the paper is imported', () => {
+  it('notes how a task that is not in the ProPS paper is imported', () => {
     const text = propsTable.replace('dist_state_llm_num_optim_semantics_with_feedback', 'reverse_rl');
     expect(noteOn(text, 'task')).toContain('imported as a q-table policy with semantic prompts');
   });

@@ -77,7 +77,7 @@ describe('an audit', () => {
     });
   });
 
-  it('reads JSON Lines, and means without episodes', async () => {
+  it('reads JSON Lines, and mean returns without episodes', async () => {
     const lines = '{"iteration":1,"parameters":[1,0],"return":1}\r\n\r\n{"parameters":[0,1],"return":2}';
     const { printed } = await audited(lines, {}, 'record.jsonl');
     expect(JSON.parse(printed)).toMatchObject({
@@ -121,7 +121,7 @@ describe('an audit', () => {
     expect(exposed.improvements.list.at(-1)).toMatchObject({ at, verdict: 'lower' });
   });
 
-  it('counts a program that fails in fresh episodes as the worst, and so does its own run', async () => {
+  it('gives a program that fails in fresh episodes the lowest return; its run counts as failed', async () => {
     const cwd = temporaryDirectory();
     const path = join(cwd, 'buffers', 'brittle');
     const fails = 'if (memory.n === undefined && Math.abs(observation[0]) > 0.045) throw "edge";';
@@ -181,7 +181,7 @@ describe('an audit of bad input', () => {
     ['jsonl', `${json}[1,0]`, /:2: must be an object.*fix this line/s],
     ['jsonl', `${json}{"params":[1],"returns":[1]}`, /:2: .*parameters.*rename.*params/s],
     ['txt', record, /must end in .csv or .jsonl.*rename/s],
-  ])('names the line, gives a hint, and leaves nothing behind: %s %j', async (kind, text, message) => {
+  ])('is rejected with a hint, and leaves nothing behind: %s %j', async (kind, text, message) => {
     const [cwd, file] = [temporaryDirectory(), `record.${kind}`];
     await expect(audited(text, { html: 'audit.html' }, file, cwd)).rejects.toThrow(message);
     expect(readdirSync(cwd)).toEqual([file, 'steps.mjs']);

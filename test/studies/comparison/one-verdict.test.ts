@@ -140,7 +140,7 @@ describe('the verdict on the same pairs of runs', () => {
 });
 
 describe('confidence intervals of bounded returns', () => {
-  it('stay within the bounds in every command and on every page', () => {
+  it('stay within the bounds in compare, in evaluate and on their pages', () => {
     // On CartPole no mean is above 500 or below 1, wherever Student's t would end.
     const near = [500, 500, 480, 500, 300, 500, 500, 410];
     const far = [9, 10, 8, 9, 200, 9, 8, 9];

@@ -104,7 +104,7 @@ describe('settings', () => {
   });
 });
 
-describe('--dry-run', () => {
+describe('sweep --dry-run', () => {
   const place = temporaryDirectory();
   const model = { provider: 'openai', name: 'm', price: { input: 2, output: 10 } };
 

@@ -107,6 +107,6 @@ it.each([
   [[-5, 5], 40, '▁█'],
   [[3, 3], 40, '▅▅'],
   [[], 40, ''],
-])('the sparkline of %j in %i characters is %s', (values, width, blocks) => {
+])('the sparkline of %j in at most %i characters is %j', (values, width, blocks) => {
   expect(sparkline(values, width)).toBe(blocks);
 });
