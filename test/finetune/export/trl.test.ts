@@ -95,7 +95,7 @@ method: { kind: lora, rank: 4, alpha: 6, rsLora: true, dropout: 0.1, modules: [q
     execFileSync('python3', ['-m', 'py_compile', join(cwd, 'folder', 'train.py')]);
   });
 
-  it('uses DPO for pairs, and trains all weights without an adapter', async () => {
+  it('uses DPO for pairs, and no adapter if all weights are trained', async () => {
     const { cwd, command, script } = workplace({
       train: [pair],
       validation: [],

@@ -49,7 +49,8 @@ describe('the return reward', () => {
   });
 
   it('requires both bounds', () => {
-    expect(rewardSchema.safeParse({ kind: 'return', low: 1 }).success).toBe(false);
+    for (const bound of [{ low: 1 }, { high: 1 }])
+      expect(rewardSchema.safeParse({ kind: 'return', ...bound }).success).toBe(false);
   });
 });
 
