@@ -142,7 +142,7 @@ describe('the limit on rejected replies', () => {
     expect(readManifest(replayed.path)).toMatchObject(failed);
   });
 
-  it('leads to the same calls and the same end after an interruption', async () => {
+  it('leads to the same calls and the same end with or without an interruption', async () => {
     const whole = await runExperimentFrom(base, { model: scripted() });
     const stop = new AbortController();
     const killed = await runExperimentFrom(base, {

@@ -187,7 +187,7 @@ describe('the weighted recipe', () => {
     }
   });
 
-  it('uses weights exp(standardised gain), scaled to a mean of 1', () => {
+  it('weights proposals by exp(standardised gain), scaled to a mean of 1', () => {
     // Mean 0 and standard deviation 1.
     const [low, middle, high] = [Math.exp(-1), 1, Math.E];
     const average = (low + middle + high) / 3;

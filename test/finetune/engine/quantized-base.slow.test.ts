@@ -71,7 +71,7 @@ describe('the gradient of a product with quantised weights', () => {
     [8, 6, 96],
     [8, 7, 40],
     [4, 540_000, 32],
-  ] as const)('is exact for %i bits, %i × %i weights', async (bits, rows, columns) => {
+  ] as const)('is the same as with dequantised weights: %i bits, %i × %i', async (bits, rows, columns) => {
     const random = createGenerator(bits + columns);
     const blocks = Math.ceil(columns / 32);
     const codesShape = [rows, blocks, 4 * bits];

@@ -226,7 +226,7 @@ describe('examples of one conversation', () => {
     expect(joinExamples([{ ...last!, weight: 2 }, ...before])).toHaveLength(2);
   });
 
-  it('train on the text between replies if that text has a weight', async () => {
+  it('include the text between replies in training if that text has a weight', async () => {
     const [joined] = joinExamples(conversation, 0.25);
     expect(joined!.trained).toBeUndefined();
     const between = [...one.map(() => 1), ...second.map(() => 0.25), ...two.map(() => 1)];

@@ -103,7 +103,7 @@ describe('a proposer', () => {
     }
   });
 
-  it('takes its final figure from runs other than those that choose the weights', async () => {
+  it('is finally measured in runs other than those that choose the weights', async () => {
     const prompts: string[] = [];
     const change = (learning: OpenedLearning): OpenedLearning => ({
       ...learning,
