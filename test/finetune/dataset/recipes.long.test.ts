@@ -129,7 +129,7 @@ describe('the improvement recipe', () => {
     expect(weighted(run)).toHaveLength(2);
   });
 
-  it('writes answers in JSON if the prompt asks for JSON', async () => {
+  it('writes completions in JSON if the prompt asks for JSON', async () => {
     const run = await playedSource({ model: openai }, { model: seededModel(), env });
     const examples = improvementExamples(run);
     expect(examples.length).toBeGreaterThan(0);

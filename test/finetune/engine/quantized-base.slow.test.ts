@@ -171,7 +171,7 @@ describe.each(['int4', 'int8', 'int4-block128'] as const)('a base model in %s', 
     expect(Math.max(...errors(rounded))).toBeLessThan(0.15);
   });
 
-  it.skipIf(!hasInt8)('gives nearly the same loss and gradients with int8 products', async () => {
+  it.skipIf(!hasInt8)('gives a similar loss and similar gradients with int8 products', async () => {
     const exact = await step(trainable, exactProducts);
     const weights = int8Weights(directory, config, openWeights(directory), quantized);
     const rounded = await step({ ...trainable, int8: weights });

@@ -63,7 +63,7 @@ describe.each(Object.entries(families))('an Ollama template derived from %s', (_
   }));
   const go = ollamaTemplate(template, bos);
 
-  it.each(rendered)("renders $name like the model's own template", ({ messages, wanted }) => {
+  it.each(rendered)("renders the same text as the model's own template: $name", ({ messages, wanted }) => {
     // What llama.cpp puts at the start is not the template's.
     expect((bos ?? '') + executeGoTemplate(go!, messages)).toBe(wanted);
   });

@@ -42,7 +42,7 @@ function workplace({ train, validation = [answer(9)], config = '' }: Place = {})
 }
 
 describe('finetune export --to trl', () => {
-  it('writes rows, a script and a job, and nothing else', async () => {
+  it('writes rows, a training script and a job script, and nothing else', async () => {
     const { cwd, command, printed } = workplace();
     expect(await command()).toBe(0);
     expect(readdirSync(join(cwd, 'folder')).sort()).toEqual(['data', 'job.sh', 'train.py']);

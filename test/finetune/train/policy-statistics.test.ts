@@ -29,7 +29,7 @@ describe('statistics of an update', () => {
     expect(found.kl).toBeCloseTo(kl(-0.5) / 3, 12);
   });
 
-  it('use the ratio of the whole answer for RLOO', () => {
+  it('use the ratio of the whole completion for RLOO', () => {
     const product = policyStatistics([read], objectiveSchema.parse({ kind: 'rloo' }));
     expect(product.clipShare).toBeCloseTo(1 / 3, 12);
   });

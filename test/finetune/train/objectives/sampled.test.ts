@@ -57,7 +57,7 @@ it('all trained tokens share a bonus for entropy, which follows its schedule', (
   expect(bonus(0, 0)).toBeUndefined();
 });
 
-it('answers and preferences are weighted so that the loss is a mean', () => {
+it('examples and preference pairs are weighted so that the loss is a mean', () => {
   const answer = (tokens: number, weight: number, more: Partial<TokenExample> = {}) =>
     ({ ...of(tokens), weight, ...more }) as TokenExample;
   const examples = [answer(3, 2), answer(3, -2, { factors: [1, 2, 0.5] })];
