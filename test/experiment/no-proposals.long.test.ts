@@ -62,7 +62,7 @@ describe('a run without an accepted proposal', () => {
     expect(readManifest(path).reason).toMatchObject({ message: expect.stringMatching(/It is empty\.$/) });
   });
 
-  it('fails only if none was accepted before it was resumed, either', async () => {
+  it('does not fail if one was accepted before it was resumed', async () => {
     const model = scripted((call) => call === 0);
     const accepting = await play({ iterations: 2, corrections: 0 }, model);
     expect(readManifest(accepting.path).status).toBe('completed');
@@ -77,7 +77,7 @@ describe('a run without an accepted proposal', () => {
     expect(readManifest(path)).toMatchObject({ status: 'interrupted', reason: { kind: 'interrupted' } });
   });
 
-  it('is not possible with the random baseline', async () => {
+  it('does not occur with the random baseline', async () => {
     const { path } = await runExperimentFrom({ ...quick, iterations: 2, model: { provider: 'random' } });
     expect(readManifest(path).status).toBe('completed');
   });
@@ -142,7 +142,7 @@ describe('the limit on rejected replies', () => {
     expect(readManifest(replayed.path)).toMatchObject(failed);
   });
 
-  it('leads to the same calls and the same end after an interruption', async () => {
+  it('leads to the same calls and the same end with or without an interruption', async () => {
     const whole = await runExperimentFrom(base, { model: scripted() });
     const stop = new AbortController();
     const killed = await runExperimentFrom(base, {

@@ -88,7 +88,7 @@ it('a run fails at once if the language model of its portfolio is unreachable', 
   };
   const { path } = await runExperimentFrom(config, { model: await withModel(config, absent) });
   expect(readManifest(path)).toMatchObject({
-    status: 'failed',
+    ...{ status: 'failed', iterations: { done: 0 } },
     reason: { kind: 'model-error', message: 'nobody is there' },
   });
 });
@@ -230,7 +230,7 @@ it.each([
   expect(caps![0]!.used).toBeLessThanOrEqual(cap);
 });
 
-it('check counts the calls of the model, and the evaluations that a search adds', async () => {
+it("check counts the calls of a relay's model, and the evaluations that its searches add", async () => {
   const messageOf = async (changes: Partial<ConfigInput>) => {
     const findings = preflight(await assemble(parseConfig({ ...relay, ...changes }), {}));
     return findings.find(({ field }) => field === 'estimate')?.message;
@@ -242,7 +242,7 @@ it('check counts the calls of the model, and the evaluations that a search adds'
   expect(await messageOf({ iterations: 2 })).toMatch(/^about 4 calls.*\(gp\) adds at most 0 evaluations/);
 });
 
-it('show, its JSON, the report and the learning curve show which leg proposed which policies', async () => {
+it('show, its JSON, the report and the learning curve show which leg of a relay proposed a policy', async () => {
   const { path } = await runExperimentFrom(relay, await scripted(relay));
   const run = await readPlayableRun(path);
   const { foundBy, members } = runFigures(run, { top: 3, cwd: '/' });

@@ -163,7 +163,7 @@ describe('finetune train', () => {
     expect(recorded.printed.at(-1)).toMatch(/time {7}0 s\noutput {5}limited, complete after step 2$/);
   });
 
-  it('trains on a GGUF file, which evaluation recognises as the base', async () => {
+  it('trains an adapter for a GGUF file, which evaluation recognises as its base', async () => {
     await writeGguf(model, undefined, path('base.gguf'), 'F16');
     const config = path('over-gguf.yaml');
     const text = 'model: base.gguf\ndataset: data\noutput: over-gguf\nepochs: 1\nthreads: 1\n';

@@ -67,7 +67,7 @@ describe('the split', () => {
     }
   });
 
-  it('keeps a run together with the run that its warmup policies come from', async () => {
+  it('keeps a run together with the run that its warm-up policies come from', async () => {
     const heir = named(await played({ seed: 77, warmup: { policies: 2, from: runs[1]!.path } }), 'heir');
     for (let seed = 0; seed < 8; seed++) {
       const sides = splitOf(await build({ seed }, [...runs, heir]));
@@ -84,7 +84,7 @@ describe('the split', () => {
     expect(sides.ice).not.toBe(sides.ground);
   });
 
-  it('raises an alarm if a run held out by name shares prompts with the training runs', async () => {
+  it('raises an alarm if a run held out by name shares a prompt with a run to train on', async () => {
     const dataset = await build({ validation: { kind: 'named', names: ['random-1'] } });
     expect(alarms(dataset)).toEqual(['leakage']);
     expect(alarmsOf(dataset)[0]!.message).toMatch(
@@ -149,7 +149,7 @@ describe('alarms', () => {
 });
 
 describe('statistics', () => {
-  it('count estimated tokens', async () => {
+  it('give the number of examples, and the least and most estimated tokens of a prompt', async () => {
     const { statistics, train } = await build({ validation: { kind: 'none' } });
     const lengths = train.map(({ prompt }) =>
       prompt.reduce((sum, { content }) => sum + estimateTokens(content), 0),

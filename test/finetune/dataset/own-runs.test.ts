@@ -90,7 +90,7 @@ describe('a dataset of your own runs', () => {
     );
   });
 
-  it('prints the reasons for runs without examples, and the warnings', async () => {
+  it('is built by a command that prints warnings, and why a run has no examples', async () => {
     const { context, noted, printed } = recordingContext(root);
     const args = { runsDir: '.', validation: 'none', format: 'jsonl', seed: 0, json: false } as const;
     await execute(

@@ -129,7 +129,7 @@ describe('the improvement recipe', () => {
     expect(weighted(run)).toHaveLength(2);
   });
 
-  it('answers in JSON if the prompt asks for it', async () => {
+  it('writes completions in JSON if the prompt asks for JSON', async () => {
     const run = await playedSource({ model: openai }, { model: seededModel(), env });
     const examples = improvementExamples(run);
     expect(examples.length).toBeGreaterThan(0);
@@ -187,7 +187,7 @@ describe('the weighted recipe', () => {
     }
   });
 
-  it('uses weights exp(standardised gain), scaled to a mean of 1', () => {
+  it('weights proposals by exp(standardised gain), scaled to a mean of 1', () => {
     // Mean 0 and standard deviation 1.
     const [low, middle, high] = [Math.exp(-1), 1, Math.E];
     const average = (low + middle + high) / 3;

@@ -69,7 +69,7 @@ describe('runs to split', () => {
       expect([...validationRuns(runs, { kind: 'share', share: 0.1 }, seed)]).toEqual(['c']);
   });
 
-  it('are held out in a selection that depends on the seed', () => {
+  it('are held out at random, depending on the seed', () => {
     const runs = Array.from({ length: 8 }, (_, i) => ({ name: `${i}`, environment: 'E', keys: [`${i}`] }));
     const drawn = (seed: number) => [...validationRuns(runs, { kind: 'share', share: 0.25 }, seed)].join();
     expect(new Set(Array.from({ length: 20 }, (_, seed) => drawn(seed))).size).toBeGreaterThan(5);

@@ -72,7 +72,7 @@ describe.each(referenceModels)('%s', (name) => {
     expect(differingFiles(directory, merged)).toEqual(name.includes('bf16') ? ['config.json'] : []);
   });
 
-  it('the model merged in its stored dtype differs only by rounding', async () => {
+  it("the model merged in its stored dtype gives PEFT's logits up to rounding", async () => {
     const merged = path.join(folder, `${name}-stored`);
     await mergeAdapter(directory, readAdapter(trained), merged, 'stored');
     const logits = await lastLogits(merged, reference.promptIds);

@@ -34,7 +34,7 @@ it('an out-of-memory error while loading states the cause and what to change', a
   expect(message).toMatch(/batchTokens.*method\.quantization=int4/s);
 });
 
-it('a step that runs out of memory leaves the checkpoint, so that a smaller batchTokens can resume it', async () => {
+it('a training run that runs out of memory can be resumed with a smaller batchTokens', async () => {
   const create = ort.InferenceSession.create.bind(ort.InferenceSession);
   let runs = 0;
   vi.spyOn(ort.InferenceSession, 'create').mockImplementation(async (...args: unknown[]) => {

@@ -99,7 +99,7 @@ const onReturn = ({ experiments }: Evaluation, against = 'base') =>
 const scripted = { base: 'openai:hopeless', tuned: 'openai:good' };
 
 describe('finetune evaluate', () => {
-  it('rates the better model higher and compares it with a baseline of the same budget', async () => {
+  it('rates the better model higher and compares it with a baseline with the same budget', async () => {
     const { code, result } = await run({
       ...scripted,
       out: 'better',
@@ -419,7 +419,7 @@ describe('baselines from --baseline', () => {
   it.each([
     [['climber:sigma=2'], /--baseline: unknown baseline/],
     [['hill-climb', 'hill-climb:sigma=2'], /--baseline: is listed twice/],
-  ])('are rejected: %j', (control, message) => {
+  ])('are rejected if unknown or listed twice: %j', (control, message) => {
     expect(() => arms(control)).toThrow(message);
   });
 });

@@ -38,7 +38,7 @@ it.each(['qwen2-yarn', 'smollm3', 'granite', 'ministral3', 'gpt2'])(
   },
 );
 
-it('phi3 with longrope keeps both lists of factors and the rotary width', () => {
+it('exporting phi3 with longrope keeps both lists of factors and the rotary width', () => {
   const [file, directory] = [
     readDecoderConfig(written('phi3-longrope')),
     readDecoderConfig(familyDirectory('phi3-longrope')),
@@ -76,6 +76,6 @@ describe("a model that llama.cpp or the export doesn't support", () => {
   });
 });
 
-it('contextOf returns a single window if llama.cpp does not support the sliding windows of the model', () => {
+it("contextOf returns the window size if llama.cpp doesn't support the model's sliding windows", () => {
   expect(contextOf(readDecoderConfig(familyDirectory('phi3-window')))).toBe(8);
 });

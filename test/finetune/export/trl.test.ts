@@ -42,7 +42,7 @@ function workplace({ train, validation = [answer(9)], config = '' }: Place = {})
 }
 
 describe('finetune export --to trl', () => {
-  it('writes rows, a script and a job, and nothing else', async () => {
+  it('writes rows, a training script and a job script, and nothing else', async () => {
     const { cwd, command, printed } = workplace();
     expect(await command()).toBe(0);
     expect(readdirSync(join(cwd, 'folder')).sort()).toEqual(['data', 'job.sh', 'train.py']);
@@ -95,7 +95,7 @@ method: { kind: lora, rank: 4, alpha: 6, rsLora: true, dropout: 0.1, modules: [q
     execFileSync('python3', ['-m', 'py_compile', join(cwd, 'folder', 'train.py')]);
   });
 
-  it('uses DPO for pairs, and trains all weights without an adapter', async () => {
+  it('uses DPO for pairs, and no adapter if all weights are trained', async () => {
     const { cwd, command, script } = workplace({
       train: [pair],
       validation: [],

@@ -192,7 +192,7 @@ describe('training an adapter', () => {
 });
 
 describe('training all weights', () => {
-  it('leaves its finished model unchanged when rerun and does not overwrite any other model', async () => {
+  it('keeps its finished model when rerun, even with other settings or without its checkpoint', async () => {
     const result = path.join(folder, 'again', 'model');
     const again = (change: object = {}, hooks: TrainingHooks = {}) =>
       tune('again', { method: { kind: 'full' }, ...change }, hooks);

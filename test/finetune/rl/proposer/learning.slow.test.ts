@@ -103,7 +103,7 @@ describe('a proposer', () => {
     }
   });
 
-  it('takes its final figure from runs other than those that choose the weights', async () => {
+  it('is finally measured in runs other than those that choose the weights', async () => {
     const prompts: string[] = [];
     const change = (learning: OpenedLearning): OpenedLearning => ({
       ...learning,
@@ -197,5 +197,5 @@ describe('the config of a proposer', () => {
     expect(problemsOf(changes).join('\n')).toMatch(expected);
   });
 
-  it('is accepted without these changes', () => expect(problemsOf({})).toEqual([]));
+  it('is accepted if it is valid', () => expect(problemsOf({})).toEqual([]));
 });

@@ -21,7 +21,7 @@ const objectives: Readonly<Record<string, Written>> = Object.fromEntries([
   ['reinforce', { kind: 'reinforce', entropy: 0.01 }],
 ]);
 
-describe.each(Object.entries(objectives))('%s', (_, settings) => {
+describe.each(Object.entries(objectives))('the objective %s', (_, settings) => {
   it('does not depend on order, padding, packing or accumulation', async () => {
     const update = someCompletions(1);
     const layouts = [
