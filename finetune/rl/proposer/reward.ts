@@ -55,7 +55,7 @@ export const rewardSchema = z.discriminatedUnion('kind', [
 
 export type CandidateReward = z.output<typeof rewardSchema>;
 
-/** False if the reward always depends on other policies; held-out runs are then scored by the baselines they beat. */
+/** False if the reward always depends on other policies; evaluations then score runs by the baselines they beat. */
 export const isAbsolute = ({ kind }: CandidateReward): boolean => kind === 'return' || kind === 'module';
 
 /** Expands the short form of a module: `{kind: ./my-reward.js}`. */
