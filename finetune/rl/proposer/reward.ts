@@ -18,7 +18,7 @@ const sharedFields = (invalid: number, of = 'an invalid reply') => ({
     .default(false)
     .describe('True to permute the rewards of each group, as a check: the model should then learn nothing'),
 });
-/** For rewards that compare with other policies. */
+/** The replies that get `invalid`, for rewards that compare with other policies. */
 const repeatText = 'a reply that is invalid or repeats an earlier policy of the run';
 
 export const rewardSchema = z.discriminatedUnion('kind', [
