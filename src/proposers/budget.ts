@@ -123,7 +123,7 @@ export class Ledger implements CallUsage {
   #spent = noSpend;
   #totals: UsageTotals;
 
-  /** @param options `sharedBudget` is undefined if no other run shares the limits */
+  /** `sharedBudget` is undefined if no other run shares the limits. */
   constructor({
     limits,
     sharedBudget,
@@ -175,7 +175,7 @@ export class Ledger implements CallUsage {
     this.#totals = sumUsage([this.#totals, usageOfCall(call, unreported, model.price !== undefined)]);
   }
 
-  /** Returns the limit that this many calls of a baseline would exceed; they use no tokens. */
+  /** Returns the limit that this many calls of a baseline would exceed, if any; they use no tokens. */
   exceeded(calls: number): LimitName | undefined {
     return this.#exceededBy({ ...noSpend, calls });
   }
