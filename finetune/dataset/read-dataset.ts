@@ -32,7 +32,7 @@ export function replyEndId(directory: string, config: DecoderConfig, tokenizer: 
   return end;
 }
 
-/** Encodes the prompt as in generation, and the reply as the model would write it, followed by `end`. */
+/** Encodes the prompt as in generation, and the reply as the model would write it, followed by `endId`. */
 export function renderExample(
   tokenizer: ChatTokenizer,
   end: number,
