@@ -40,7 +40,7 @@ async function proposeEach(
 /** A search that proposes constants of a program; undefined if it is the other proposer's turn. */
 type Tuning = { readonly by: string; propose(random: RandomGenerator): Promise<ParameterVector> } | undefined;
 
-/** Lets a search over a program's constants take the place of a proposer for the candidates that `tuningFor` chooses. */
+/** Replaces a proposer by a search over a program's constants for the candidates that `tuningFor` chooses. */
 export const tuningProposer = (
   proposer: Proposer,
   due: (candidate: number) => Tuning,

@@ -276,7 +276,7 @@ export class Ledger implements CallUsage {
     return undefined;
   }
 
-  /** Returns the maximum length of a completion within the limits, in tokens, from `minLength` to `maxCompletionTokens`. */
+  /** Returns the maximum tokens of a completion within the limits, from `minLength` to `maxCompletionTokens`. */
   #longestFor(worst: (length: number) => UsageAmounts, fewest: number): number {
     const [none, one] = [worst(0), worst(1)];
     const maxLengths = this.#budgets.flatMap(({ limits, used }) =>
