@@ -224,7 +224,7 @@ function namedValues(plain: string, count: number): readonly NumberSet[] {
   return sets;
 }
 
-/** True if the value of index `own`, named at `start`, belongs to the set, by the text between it and the previous value. */
+/** True if the value of index `own`, named at `start`, belongs to the set, given the text after the previous value. */
 function continues(set: NumberSet, own: number, plain: string, next: number, start: number, count: number) {
   const isComplete = set.values.size >= count;
   const gap = plain.slice(set.values.has(own) ? set.end : next, start);
