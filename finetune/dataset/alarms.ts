@@ -79,7 +79,7 @@ const emptySplit: Check = ({ train, validation, plan }) => {
   };
 };
 
-/** Warns if more than twice the wanted share is held out, or less than half of it. */
+/** Warns if the share held out is more than twice the requested one, or less than half of it but above 0. */
 const shareMismatch: Check = ({ plan, recipe, train, validation }) => {
   const total = train.length + validation.length;
   const share = validation.length / total;

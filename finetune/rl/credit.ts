@@ -40,7 +40,7 @@ export interface CreditSettings {
 /**
  * Computes the advantages of all sequences. PPO uses its value head; other objectives compare the episodes of a group.
  * @param returns the return of each episode, by group
- * @param read adds the values computed before the update to a sequence
+ * @param toScored adds the values computed before the update to a sequence
  */
 export function assignCredit(
   groups: readonly Group[],
@@ -82,7 +82,7 @@ function rewardsToGo(group: Group, { gamma, invalid }: RewardSettings): readonly
   return Array.from({ length: longest }, (_, turn) => credits.map((own) => own[turn] ?? Number.NaN));
 }
 
-/** Returns the numbers of an episode's trained tokens. */
+/** Returns one number for each trained token of an episode. */
 const trainedNumbers = (
   sequences: readonly ScoredSequence[],
   numbers: (sequence: ScoredSequence) => ArrayLike<number>,

@@ -96,7 +96,7 @@ export interface TuningSchedule {
  * through the structures that were best when it began, skipping those without constants. If none has constants, the
  * model continues.
  * @param entries the evaluations of proposals, oldest first
- * @param ahead number of evaluations proposed but not in `entries` yet
+ * @param pendingCount number of evaluations proposed but not in `entries` yet
  */
 export function structureToTune(
   entries: readonly ProgramEvaluation[],

@@ -76,7 +76,7 @@ type TemplateSchemas = readonly [z.ZodObject, z.ZodObject];
 
 /**
  * @param field the setting that names the set
- * @param more additional templates; their render functions come last in `renderers`
+ * @param extras additional templates; their render functions come last in `renderers`
  * @throws UserError that names the file if a template is missing or invalid
  */
 export function loadPrompts<Context extends TaskContext>(
