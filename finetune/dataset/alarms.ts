@@ -83,7 +83,8 @@ const emptySplit: Check = ({ train, validation, plan }) => {
 const shareMismatch: Check = ({ plan, recipe, train, validation }) => {
   const total = train.length + validation.length;
   const share = validation.length / total;
-  if (plan.kind !== 'share' || share === 0 || Math.abs(Math.log2(share / plan.share)) <= 1) return undefined;
+  if (plan.kind !== 'share' || validation.length === 0 || Math.abs(Math.log2(share / plan.share)) <= 1)
+    return undefined;
   const related =
     recipe === 'demonstrations' ? 'games with equal starts or turns' : 'runs that share a seed or a prompt';
   return {

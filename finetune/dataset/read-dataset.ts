@@ -69,7 +69,7 @@ export function readConversations(dataset: string, split: Split): readonly Conve
 /** @throws UserError if the file doesn't exist, or a row has no valid prompt and pair of replies */
 export function readPairs(dataset: string, split: Split) {
   return readRows(dataset, split, pairSchema, {
-    message: 'this row must contain a pair of replies',
+    message: 'this row does not fit dpo, which needs `prompt`, `chosen` and `rejected`',
     hint: 'make the dataset with --format jsonl --recipe preference, or train with objective.kind=sft',
   });
 }

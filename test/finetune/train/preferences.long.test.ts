@@ -110,7 +110,7 @@ describe('datasets of pairs', () => {
     const [{ prompt, chosen }] = pairs as [(typeof pairs)[number]];
     expect(() => readConversations(write('pairs', pairs), 'train')).toThrow(/which needs `prompt`/);
     expect(() => readComparisons(write('answers', [{ prompt, completion: chosen }]), 'train')).toThrow(
-      /train\.jsonl:1: chosen: this row must contain a pair of replies[\s\S]*--recipe preference/,
+      /train\.jsonl:1: chosen: this row does not fit dpo[\s\S]*--recipe preference/,
     );
   });
 
