@@ -98,7 +98,7 @@ export function openDraft(output: string): Draft {
     path,
     complete() {
       syncAll(path);
-      // Write the second line of the lock, which `isIncomplete` compares with the output.
+      // Write the second line of the lock, which `isReplaceable` compares with the output.
       appendFileSync(lock, `${stateHash(path)}\n`);
       // Some systems can't rename a directory onto an empty one.
       if (mayReplace) rmSync(output, { recursive: true, force: true });

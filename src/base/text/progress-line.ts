@@ -56,7 +56,7 @@ export class TimeLeft {
     this.#recent = [...this.#recent, { at, value }].slice(-recentUpdateCount - 1);
   }
 
-  /** Example: `3 min 20 s left`; undefined if there was no recent progress, or less than half a second is left. */
+  /** Example: `3 min 20 s left`; undefined if it can't be estimated, or less than half a second is left. */
   text(now: number, total: number): string | undefined {
     const seconds = Math.round(this.#left(now, total) / 1000);
     return seconds > 0 ? `${formatDuration(1000 * seconds)} left` : undefined;

@@ -19,7 +19,6 @@ import { findRun } from '../../runs/listing/names.js';
 import type { BestCandidate } from '../../runs/manifest.js';
 import { choosePolicy, type OpenedRun, readPlayableRun } from '../../runs/open-run.js';
 
-/** In bytes. */
 const maxFileBytes = 200_000;
 
 /** Reads a program, which runs in the sandbox and never as a module. @throws UserError if it is invalid or too long */

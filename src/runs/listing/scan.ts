@@ -42,7 +42,7 @@ export interface ScannedItem extends LocatedItem {
 /**
  * Finds the items below the root directories; the result is keyed by name. Rereads a run or training run only if
  * it has changed or its process has ended.
- * @param before the items that the last scan found
+ * @param cache the items that the last scan found
  */
 export function scanItems(
   roots: readonly ScanRoot[],
