@@ -20,7 +20,7 @@ import { readOwnText, requireShortNames } from './regular-file.js';
 interface Draft {
   /** Path to write to; nothing exists there yet. */
   readonly path: string;
-  /** Renames the draft to its final name, replacing a file, an empty directory or an interrupted output. */
+  /** Renames the draft to its final name. Replaces a file, an empty directory or a replaceable output. */
   complete(): void;
   discard(): void;
 }

@@ -18,7 +18,7 @@ interface ProgressLine {
 
 const barWidth = 12;
 
-/** Fits the line into `width` columns: drops the elapsed time, later figures, the bar, all figures, and the label. */
+/** Fits the line into `width` columns: drops the elapsed time, later figures, the bar, all figures, then the label. */
 export function fitLine(
   { share, label, count, figures, elapsedMs, left }: ProgressLine,
   width: number,

@@ -62,7 +62,7 @@ export async function checkConfig(
   }
 }
 
-/** Plays the start of an episode twice with a random policy: an environment with sound spaces can fail, or ignore seeds. */
+/** Plays the start of an episode twice with a random policy, because an environment can fail, or ignore the seed. */
 async function playTwice(assembly: Assembly, abort: AbortSignal): Promise<readonly Finding[]> {
   const setting = { ...assembly, maxSteps: 100, record: 'all' } as const;
   try {
