@@ -65,7 +65,7 @@ const $act = (observation, memory = {}, values = $constants) => act(${observatio
 export { $act as act, $constants as constants };`;
 }
 
-/** Removes the header, ending and exports of an ES module, so that the sandbox can run it. Line numbers don't change. */
+/** Removes the header, ending and exports of an ES module, so that the sandbox can run it; keeps line numbers. */
 export function programIn(text: string): string {
   return text
     .replace(/^\/\/ Written by .*\n\/\/ .*\nvar \[[\w, ]+\] = \[\];/, '\n\n')
