@@ -16,7 +16,7 @@ import type { Experiment } from './parts.js';
 
 /**
  * Tries out a program before it is compared with earlier ones. Returns its failure; undefined if it can be evaluated.
- * @param known evaluations of earlier iterations @param by the source of the proposal
+ * @param earlierEntries evaluations of earlier iterations @param by the source of the proposal
  */
 export async function programFailure(
   { behavior, setting }: Experiment,
@@ -42,7 +42,7 @@ export async function programFailure(
 
 /**
  * Returns a search that proposes constants for a candidate if tuning is due; undefined if it is the proposer's turn.
- * @param before number of candidates before this one, which are in flight
+ * @param inFlightCount number of candidates before this one, which are in flight
  */
 export function tuningFor(experiment: Experiment, iteration: number, before: number) {
   const { config, setting } = experiment;

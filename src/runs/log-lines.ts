@@ -197,7 +197,7 @@ const isWhole = ({ messages }: Pick<EncodedCall, 'messages'>) =>
 export class CallEncoder {
   readonly #lastMessages = new LastMessages();
 
-  /** @param line number of lines in the file before this one */
+  /** @param lineIndex number of lines in the file before this one */
   encode(call: CallRecord, line: number): EncodedCall {
     const startsOver = line % fullCallInterval === 0;
     const messages = call.messages.map(({ role, content }, place): EncodedMessage => {

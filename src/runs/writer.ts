@@ -236,8 +236,8 @@ class SentRequests {
   }
 
   /**
-   * @param lost the call that counts for the request until its reply arrives
-   * @param logged returns a promise that resolves once the calls of earlier iterations are on disk
+   * @param lostCall the call that counts for the request until its reply arrives
+   * @param whenLogged returns a promise that resolves once the calls of earlier iterations are on disk
    */
   async send(lost: CallRecord, logged: () => Promise<unknown>): Promise<SentRequest> {
     if (lost.iteration > this.#iteration) {

@@ -20,7 +20,7 @@ import { readOwnText, requireShortNames } from './regular-file.js';
 interface Draft {
   /** Path to write to; nothing exists there yet. */
   readonly path: string;
-  /** Renames the draft to its final name, replacing a file, an empty directory or an interrupted output. */
+  /** Renames the draft to its final name. Replaces a file, an empty directory or a replaceable output. */
   complete(): void;
   discard(): void;
 }
@@ -99,7 +99,7 @@ export function openDraft(output: string, field = '--out'): Draft {
     path,
     complete() {
       syncAll(path);
-      // Write the second line of the lock, which `isIncomplete` compares with the output.
+      // Write the second line of the lock, which `isReplaceable` compares with the output.
       appendFileSync(lock, `${stateHash(path)}\n`);
       // Some systems can't rename a directory onto an empty one.
       if (mayReplace) rmSync(output, { recursive: true, force: true });

@@ -133,7 +133,7 @@ export function makeDirectory(path: string, field = '--run-dir'): void {
 /**
  * Turns text into a name for files, directories and jobs: letters, digits, dot, hyphen and underscore, starting
  * with a letter or digit. A long name is shortened and ends in a hash.
- * @param otherwise the result if `text` has no usable characters
+ * @param fallback the result if `text` has no usable characters
  */
 export function plainName(text: string, otherwise: string): string {
   const name = text.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-._]+/, '') || otherwise;
@@ -161,7 +161,7 @@ export function readJson(file: string, symlinks: SymlinkMode = 'follow'): unknow
 /** Like `readJson`, but for a file of a run, study or training run, which must not be a link. */
 export const readOwnJson = (file: string): unknown => readJson(file, 'reject');
 
-/** Path of the file whose name is most similar, among those in the same folder that match `wanted`. */
+/** Path of the file with the most similar name, in the folder of `name`, among those that match `pattern`. */
 export function nearestFile(name: string, cwd: string, wanted: RegExp): string | undefined {
   const folder = resolve(cwd, dirname(name));
   const files = existsSync(folder) ? readdirSync(folder).filter((file) => wanted.test(file)) : [];

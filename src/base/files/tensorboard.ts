@@ -14,7 +14,7 @@ export class EventFile<M extends CurveEvent> {
   readonly #scalars: (metric: M) => Scalars;
   #descriptor: number | undefined;
 
-  /** @param scalars returns the values of a metric by curve name */
+  /** @param scalarsOf returns the values of a metric by curve name */
   constructor(folder: string, scalars: (metric: M) => Scalars) {
     this.#folder = folder;
     this.#scalars = scalars;

@@ -139,7 +139,7 @@ export function ledgerOf({
   return new Ledger({ ...runUsageConfig(countedModel, countedStages), limits: config.limits, sharedBudget });
 }
 
-/** @param earlier the run's log so far; its warnings aren't repeated */
+/** @param events the run's log so far; its warnings aren't repeated */
 function warnOnce(emit: (event: RunEvent) => void, earlier: Iterable<LoggedEvent>) {
   const keyOf = (message: string) => message.replaceAll(/\d+/g, '#');
   const emittedWarnings = new Set<string>();

@@ -39,7 +39,7 @@ export interface OpenedModel {
   readonly facts: Omit<ResolutionInputs, 'environment'>;
 }
 
-/** @param own replaces the config's model, or the language model of a portfolio or relay */
+/** @param ownModel replaces the config's model, or the language model of a portfolio or relay */
 export async function openModel(
   config: Config,
   env: Readonly<Record<string, string | undefined>>,
@@ -87,7 +87,7 @@ const combine = (
       : members[0]!.proposer;
 
 /**
- * The context length of a section's language model. Queries its server unless `ask` is false. If the query
+ * The context length of a section's language model. Queries its server if `mayQuery` is true. If the query
  * fails, returns only what the config states: the first real request will report the error.
  */
 export async function contextOf(

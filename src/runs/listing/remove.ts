@@ -26,7 +26,7 @@ export function removableDirectories(path: string): readonly string[] {
 
 /** Deletes a directory that `removableDirectories` returned. Can be repeated after an interruption. */
 export function removeDirectory(path: string): void {
-  // The record is deleted last, because it makes the directory a run.
+  // A run's manifest is deleted last, because it makes the directory a run.
   for (const name of readdirSync(path))
     if (name !== runFiles.manifest) rmSync(join(path, name), { recursive: true, force: true });
   rmSync(join(path, runFiles.manifest), { force: true });

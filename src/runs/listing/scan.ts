@@ -24,7 +24,7 @@ export interface ScanRoot {
 export interface LocatedItem {
   readonly item: Item;
   readonly path: string;
-  /** Summary of a run that isn't damaged; the same object while its files are unchanged. */
+  /** Summary of a run that isn't damaged; the same object until the run is read again. */
   readonly summary?: RunSummary;
   /** The record of a training run that isn't damaged. */
   readonly training?: RecordedTraining;
@@ -42,7 +42,7 @@ export interface ScannedItem extends LocatedItem {
 /**
  * Finds the items below the root directories; the result is keyed by name. Rereads a run or training run only if
  * it has changed or its process has ended.
- * @param before the items that the last scan found
+ * @param cache the items that the last scan found
  */
 export function scanItems(
   roots: readonly ScanRoot[],
