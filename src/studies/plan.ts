@@ -45,7 +45,7 @@ export interface RunEnd {
   readonly message?: string;
   /** The plan-wide limit that ended it. */
   readonly limit?: LimitName;
-  /** True if an earlier command completed it. */
+  /** True if it ended before this command or was executed by another process. */
   readonly isOld?: boolean;
 }
 
@@ -166,7 +166,7 @@ export const isComplete = (path: string): boolean =>
 export const hashOf = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('hex');
 
-/** Assembles a config before any run starts, so that errors surface early. @param what name of the config in errors */
+/** Assembles a config before any run starts, so that errors surface early. @param name of the config, for errors */
 export const checkConfig = (
   config: Config,
   env: Readonly<Record<string, string | undefined>>,

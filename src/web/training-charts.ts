@@ -17,7 +17,7 @@ export interface TrainingLabels {
   readonly maxGradientNorm?: number | undefined;
 }
 
-/** Smooths the loss after `count` steps: the mean over the latest 5 %, but at least 10 and at most 100 of them. */
+/** Returns the mean loss over the latest 5 % of the first `count` steps, but over 10 (if there are as many) to 100. */
 export function trainingLoss(losses: readonly number[], count = losses.length): number {
   const windowSize = Math.max(10, Math.min(100, Math.round(count / 20)));
   const latest = losses.slice(Math.max(0, count - windowSize), count);

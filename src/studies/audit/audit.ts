@@ -180,7 +180,7 @@ function unpairedResult(returns: readonly number[], start: Pick<RecordedEvaluati
   return { difference: mean(returns) - start.score, interval: test?.interval ?? null, p: test?.p ?? null };
 }
 
-/** Half of 5%, so that this test and that for new bests that are worse together flag at most 5% of sound records. */
+/** Half of 5%: together, this test and the test for new bests that are worse flag at most 5% of sound records. */
 const level = significanceLevel / 2;
 
 /** Tests for each recorded mean whether its episodes and the fresh ones could come from one distribution of returns. */

@@ -7,7 +7,7 @@ import { isBaselineName } from '../../config/baselines.js';
 import type { Config } from '../../config/config.js';
 import { type ComparedRun, type ConfiguredRun, shortModelName, shortPath } from './compared-runs.js';
 
-/** Runs that differ only in the seed and settings that don't affect results; with `by`, runs with its keys equal. */
+/** Runs that differ only in the seed and settings that don't affect results or, with `by`, runs with equal values. */
 export interface RunGroup<T = ComparedRun> {
   readonly name: string;
   /** From oldest to newest. */

@@ -18,7 +18,7 @@ export const enoughRuns = 10;
 
 type TestCounts = Pick<GroupDifference, 'counts' | 'test'>;
 
-/** Formats a verdict as a cell of a table. @param found has no `test` if it counts neither pairs nor runs */
+/** Formats a verdict as a cell of a table. @param result has no `test` if it counts neither pairs nor runs */
 export const verdictCell = (
   found: Pick<GroupDifference, 'verdict'> & Partial<Pick<GroupDifference, 'test' | 'reason'>>,
 ) => ({ text: verdictText(found), mark: `chip ${verdictChips[found.verdict]}` });

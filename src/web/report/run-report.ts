@@ -91,7 +91,7 @@ ${confirmationTable(data.manifest.confirmations, data.config)}
 ${vector}`;
 }
 
-/** An animation of an episode: its picture, or its address on the server. */
+/** An animation of an episode: the picture itself, or its address on the server. */
 export interface ShownAnimation {
   readonly picture: { readonly svg: string } | { readonly address: string };
   readonly alt: string;

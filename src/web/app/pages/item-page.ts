@@ -25,7 +25,7 @@ function WholePage({ name, query }: Props) {
   useLive(queryOf({ of: name }), {
     items: ({ changed: [own], whole }) => {
       if (own === undefined) return;
-      // `latest` is the address of a run with another name.
+      // The name `latest` refers to a run, whose own address is shown instead.
       if (own.name !== name) return visit(itemAddress(own.name), true);
       // Refresh the page, because it shows the status too.
       if (item !== undefined && !whole && own.status !== item.status) refresh();
