@@ -217,8 +217,8 @@ function addGroup(y: Argv, name: string, describe: string, group: readonly Liste
 const homePattern = /^(--?[\w-]+=)?((?:~|\$HOME|\$\{HOME\})(?:\/.*)?)$/s;
 
 /**
- * The arguments of this process, with the home directory expanded. If the command accepts `key=value` overrides, they
- * are moved to where no option consumes them.
+ * Returns the arguments of this process, with the home directory expanded. If the command accepts `key=value`
+ * overrides, moves them to where no option consumes them.
  */
 async function readArguments(): Promise<readonly string[]> {
   const command = findCommand(words).command;

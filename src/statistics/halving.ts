@@ -2,7 +2,7 @@ import { mean } from './descriptive.js';
 
 const roundCount = (count: number) => Math.ceil(Math.log2(count));
 
-/** The largest number of competitors, up to `limit`, that a budget allows: each plays at least two episodes per round. */
+/** The largest number of competitors, up to `limit`, for which a budget allows each two or more episodes per round. */
 export const maxCompetitors = (budget: number, most: number): number => {
   let count = most;
   while (count > 1 && 2 * count * roundCount(count) > budget) count--;

@@ -172,7 +172,7 @@ function outlierPath({ bottom, left, right, top, x, y }: Plot, at: number, value
   return y(value) > bottom + 1 ? `M${x(at)} ${bottom}l5-8h-10z` : '';
 }
 
-/** Returns the index of the point horizontally nearest to a position; of points with equal x, the vertically nearest. */
+/** Returns the index of the point whose x is nearest to a position; of points with equal x, the vertically nearest. */
 export function nearestPoint({ chart: { at, series }, hidden, x, y }: Plot, px: number, py: number): number {
   const values = series.find(({ label }) => !hidden.has(label))?.values ?? [];
   const dx = (i: number) => Math.abs(x(at[i]!) - px);
