@@ -13,7 +13,7 @@ export interface PageContext {
   readonly status?: Item['status'];
 }
 
-/** Context of a page saved in the study's directory. Its links are relative, and encoded so none becomes a script. */
+/** Context of a page in the study's directory. Links are relative, and encoded so none can become `javascript:`. */
 export const fileContext: PageContext = {
   linkOf: (run) => `./${run.split('/').map(encodeURIComponent).join('/')}/${runFiles.report}`,
 };
