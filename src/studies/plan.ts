@@ -22,7 +22,7 @@ export interface PlanEntry {
   readonly path: string;
   /** Resolved config, with the run's own seed. */
   readonly config: Config;
-  /** The setting or model that runs. After a failure, the remaining runs of the same arm are skipped. */
+  /** Name of the setting or model. After a failure, the remaining runs of the same arm are skipped. */
   readonly arm: string;
 }
 
@@ -68,7 +68,7 @@ export interface ScheduleArguments {
 /** Arguments of a command that plans runs. */
 export interface PlanArguments extends ScheduleArguments {
   readonly overrides: readonly string[];
-  /** Directory of the runs and the result. Default: one in `runsDir`, named after the hash of the plan. */
+  /** Directory of the runs and the result. Default: one in `runsDir` whose name contains a hash of the plan. */
   readonly out?: string | undefined;
   readonly runsDir: string;
   /** True to submit the runs to a cluster. */

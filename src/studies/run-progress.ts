@@ -50,7 +50,7 @@ function compactEvent(event: RunEvent): object {
   return rest;
 }
 
-/** Shows pauses and alerts. Alerts with the same `key` repeat each other. */
+/** Shows pauses and alerts. Of several alerts with the same `key`, it may show only the first. */
 interface AlertDisplay extends Pick<Progress, 'pause'> {
   alert(text: string, key?: string): void;
 }

@@ -37,7 +37,7 @@ export class SharedLimits {
     }
   }
 
-  /** Returns the limits for the run in `directory`. */
+  /** Returns the budget of the run in `directory`: the shared limits, and what the other runs have used. */
   budgetFor(directory: RunDirectory): SharedBudget {
     const { path } = directory;
     const { calls = noUsage, evaluations = 0 } = this.#runs.get(path) ?? {};

@@ -76,7 +76,7 @@ export interface Chart {
 export const chartFigure = (chart: Chart, caption?: Content): Content =>
   new Part('chart-figure', { chart }, caption);
 
-/** Divides more than `maxStretches` items into stretches of equal length (the last may be shorter), and joins each. */
+/** Divides the items into at most `maxStretches` equal stretches (the last may be shorter), and joins each stretch. */
 export function thinOut<T>(
   all: readonly T[],
   most: number,

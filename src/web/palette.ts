@@ -35,7 +35,7 @@ const colors: Readonly<Record<string, readonly [light: string, dark?: string]>> 
   sequential: ['#16946e'],
 };
 
-/** Returns CSS with the colours as properties (`--accent`, `--choice-0`, …), and pale classes for cells with text. */
+/** Returns CSS: the colours as properties (`--accent`, `--choice-0`, …), and a class with a pale colour per choice. */
 export const paletteStyle = (): string =>
   [
     `:root{${Object.entries(colors)

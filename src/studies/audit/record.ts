@@ -40,7 +40,7 @@ const maxRecordBytes = 128 * 2 ** 20;
 
 /**
  * @param file the path as given: its extension selects CSV or JSON Lines, and error messages show it
- * @throws UserError for another extension, an unreadable file, a malformed row (with its line), or no known parameters
+ * @throws UserError if the extension or the file is unusable, a row is malformed, or no row has parameters
  */
 export function readRecord(path: string, file: string): AuditRecord {
   const [ending] = /\.(csv|jsonl)$/i.exec(file) ?? [];
