@@ -7,7 +7,7 @@ import { isBaselineName } from '../../config/baselines.js';
 import type { Config } from '../../config/config.js';
 import { type ComparedRun, type ConfiguredRun, shortModelName, shortPath } from './compared-runs.js';
 
-/** Runs that differ only in seed and settings without effect on results; with `by`, runs with equal values of its keys. */
+/** Runs that differ only in seed and settings without effect on results; with `by`, runs with equal values of those keys. */
 export interface RunGroup<T = ComparedRun> {
   readonly name: string;
   /** From oldest to newest. */
@@ -89,7 +89,7 @@ function flatten(value: unknown, key: string): readonly (readonly [string, strin
   return [[key, typeof value === 'string' ? value : JSON.stringify(value)]];
 }
 
-/** Returns the settings that define an experiment: those that affect its results, except the seed. */
+/** Returns the settings that define an experiment in its environment: those that affect results, except the seed. */
 export const materialSettings = cacheByRun(
   (run: GroupedRun): Settings => new Map([...settingsOf(run)].filter(([key]) => !immaterialKey.test(key))),
 );
