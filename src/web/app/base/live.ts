@@ -39,7 +39,7 @@ const refusedPauseMs = 3000;
 
 /**
  * Receives server-sent events while the component is mounted.
- * @param query query string: `of` (name of an item) or `all`, and `key` (config keys whose values to include)
+ * @param query what to watch: `of` (name of an item) or `all`, and `key` (config keys whose values to include)
  */
 export function useLive(watched: string, listener: Listener): void {
   const onState = useContext(OnLinkState);
