@@ -7,7 +7,7 @@ import { isBaselineName } from '../../config/baselines.js';
 import type { Config } from '../../config/config.js';
 import { type ComparedRun, type ConfiguredRun, shortModelName, shortPath } from './compared-runs.js';
 
-/** Runs that differ only in the seed and in settings that don't affect results; with `by`, runs equal in its keys. */
+/** Runs that are equal except for the seed and immaterial settings; with `by`, runs with equal values of its keys. */
 export interface RunGroup<T = ComparedRun> {
   readonly name: string;
   /** From oldest to newest. */
