@@ -10,7 +10,7 @@ import type { LoadedCommand } from './mcp/serve-mcp.js';
 
 type Group = readonly [name: string, describe: string, commands: readonly ListedCommand[]];
 
-/** Supplies `part` as the third argument of a command's `execute`. */
+/** Supplies `extra` as the third argument of a command's `execute`. */
 const withPart = <Options, Part>(
   {
     execute,
