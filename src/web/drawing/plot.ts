@@ -48,7 +48,7 @@ function plotOf(chart: Chart, hidden: HiddenLabels, width: number, view: Extent 
 
 type Plot = ReturnType<typeof plotOf>;
 
-/** @param view the range of x, if the user has zoomed in */
+/** @param zoom the range of x, if the user has zoomed in */
 export function chartPicture(chart: Chart, hidden = defaultHidden(chart), width = savedWidth, view?: Extent) {
   const plot = plotOf(chart, hidden, width, view);
   const parts = legendKeys(chart);

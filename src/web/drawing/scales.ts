@@ -51,7 +51,7 @@ export function ticksOf(axis: Axis, [low, high]: Extent, size: number, room: num
   return ticks.map((tick) => [tick, text(tick)] as const);
 }
 
-/** @param view the range that the user has zoomed to */
+/** @param zoom the range that the user has zoomed to */
 export function xRange({ at, marks = [], series, x }: Chart, view?: Extent): Extent {
   if (view !== undefined) return view;
   const marked = marks.flatMap((own) => own.marks.flatMap((mark) => mark.x ?? []));
