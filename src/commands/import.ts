@@ -22,7 +22,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** The converted config, with notes on its keys. */
+/** The program that the config is from, the converted config, and notes on its keys. */
 type Output = Pick<ImportedConfig, 'program' | 'config' | 'notes'>;
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {

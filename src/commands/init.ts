@@ -19,7 +19,7 @@ const keys = {
   prompts: 'prompts.set',
 } as const satisfies Record<ModuleKind | 'prompts', string>;
 
-/** Shows a config line that uses the file, and a command to try it. */
+/** Returns a config line that uses the file, and a command to try it. */
 function usageText(kind: keyof typeof keys, path: string): string {
   const [section, key] = keys[kind].split('.');
   const line = key === undefined ? `${section}: ${path}` : `${section}: {${key}: ${path}}`;

@@ -145,7 +145,7 @@ export async function runInDirectory(
 
 /**
  * Runs an experiment in its directory until it ends, and writes its report.
- * @param shared the limits that it shares with the other runs of its sweep
+ * @param sharedLimits the limits that it shares with the other runs of its sweep
  */
 export async function executeRun(
   { assembly, directory }: ReadyRun,

@@ -33,7 +33,7 @@ export interface AuditSource extends AuditRecord, Pick<OpenedRun, 'config' | 'fa
 }
 
 /**
- * Leaves out unusable runs in directories, with a note.
+ * Reads the sources. If a name selects several runs, leaves out unusable ones, with a note.
  * @throws UserError for an unknown or unusable run or file, or a record without an environment
  */
 export async function readSources(

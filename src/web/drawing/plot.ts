@@ -48,7 +48,7 @@ function plotOf(chart: Chart, hidden: HiddenLabels, width: number, view: Extent 
 
 type Plot = ReturnType<typeof plotOf>;
 
-/** @param view the range of x, if the user has zoomed in */
+/** @param zoom the range of x, if the user has zoomed in */
 export function chartPicture(chart: Chart, hidden = defaultHidden(chart), width = savedWidth, view?: Extent) {
   const plot = plotOf(chart, hidden, width, view);
   const parts = legendKeys(chart);
@@ -108,7 +108,7 @@ function band({ chart: { at }, x, y }: Plot, { color, high, low }: Series): Cont
   return known.length > 0 && html`<path fill=${`var(${color})`} opacity="0.15" d=${`M${edge.join('L')}`} />`;
 }
 
-/** Charts with more points have no whiskers, because the whiskers would cover everything. */
+/** Maximum number of points with whiskers. The whiskers of more points would cover everything. */
 const maxWhiskers = 1500;
 
 function whiskers({ chart: { at }, x, y }: Plot, { high, inner, low }: Series): Content {
@@ -172,7 +172,7 @@ function outlierPath({ bottom, left, right, top, x, y }: Plot, at: number, value
   return y(value) > bottom + 1 ? `M${x(at)} ${bottom}l5-8h-10z` : '';
 }
 
-/** Returns the index of the point nearest to a position; of points with the same x, the one vertically closest. */
+/** Returns the index of the point whose x is nearest to a position; of points with equal x, the vertically nearest. */
 export function nearestPoint({ chart: { at, series }, hidden, x, y }: Plot, px: number, py: number): number {
   const values = series.find(({ label }) => !hidden.has(label))?.values ?? [];
   const dx = (i: number) => Math.abs(x(at[i]!) - px);

@@ -74,7 +74,7 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
     .join('\n\n');
 }
 
-/** Shows the evaluated program, unless the last reply already does. */
+/** Shows the evaluated program, unless the last reply already contains it. */
 function programText(entry: BufferEntry | undefined, calls: readonly CallRecord[]): readonly string[] {
   const source = entry?.program?.trim();
   if (source === undefined || calls.at(-1)?.completion?.text.includes(source)) return [];

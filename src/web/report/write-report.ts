@@ -16,7 +16,7 @@ import { animationView, renderReport, type ShownAnimation } from './run-report.j
 
 /**
  * Writes `report.html` for the run at `path`; returns its path.
- * @param played the run's policies, if this process ran it. Without them, no episodes of modules or programs are
+ * @param playedFamily the run's policies, if this process ran it. Without them, no episodes of modules or programs are
  * drawn, because a report never imports code that a run refers to.
  */
 export async function writeReport(path: string, played?: PolicyFamily): Promise<string> {

@@ -25,7 +25,7 @@ function WholePage({ name, query }: Props) {
   useLive(queryOf({ of: name }), {
     items: ({ changed: [own], whole }) => {
       if (own === undefined) return;
-      // `latest` is the address of a run with another name.
+      // `latest` stands for a run with another name, so go to the address of that run.
       if (own.name !== name) return visit(itemAddress(own.name), true);
       // Refresh the page, because it shows the status too.
       if (item !== undefined && !whole && own.status !== item.status) refresh();

@@ -72,7 +72,7 @@ export function loggedProposals(
   return [...proposals.values()].toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate);
 }
 
-/** Returns the member, leg or tuning search that proposed the policy at a place; undefined in a run without any. */
+/** Returns the member, leg or tuning search that proposed a candidate; undefined in a run without any. */
 export const memberAt = (proposals: readonly LoggedProposal[], place: CandidateId): string | undefined =>
   proposals.find((one) => one.iteration === place.iteration && one.candidate === place.candidate)?.member;
 

@@ -5,7 +5,7 @@ import { type CandidateId, hasFailure, type LoggedProposal, proposalId, type Run
 
 const maxShown = 500;
 
-/** Number of new bests, of failures and of all proposals to show, evenly spaced, if there are more than `maxShown`. */
+/** Maximum size of the samples of new bests, of failures and of all proposals, if there are more than `maxShown`. */
 const maxPerKind = 120;
 
 /** The proposals that a page shows in full. */
@@ -62,7 +62,7 @@ function chooseProposals(
 
 /**
  * Returns `count` evenly spaced items including the first and the last; all items if there are at most `count`.
- * @param kept an item to include in any case; it replaces the nearest chosen item
+ * @param required an item to include in any case; it replaces the nearest chosen item
  */
 export function sampleEvenly<T>(items: readonly T[], count: number, kept?: T): readonly T[] {
   if (items.length <= count) return items;

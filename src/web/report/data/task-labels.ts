@@ -30,7 +30,7 @@ const actionNames: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Returns labels for a task's policy; plain indices if the task or a dimension is unknown.
- * @param own names that the environment provides
+ * @param texts names that the environment provides
  */
 export function taskLabels(
   environmentId: string,

@@ -33,7 +33,7 @@ const maxCharacters = 1_200_000;
 
 /**
  * Lists the proposals with their calls: prompt, reply, stated reason and outcome.
- * @param all number of proposals in the whole run
+ * @param total number of proposals in the whole run
  */
 export function callLog(
   { manifest }: Pick<RunData, 'manifest'>,
@@ -52,7 +52,7 @@ ${proposalList(manifest.run, { calls, proposals }, [
 ])}`;
 }
 
-/** Lists proposals with their calls. @param counts number of proposals by filter; without any, all are shown open */
+/** Lists proposals with their calls. @param counts number of proposals for each filter; if empty, all are expanded */
 export function proposalList(
   run: string,
   { calls, proposals }: Pick<ShownCalls, 'calls' | 'proposals'>,
@@ -159,7 +159,7 @@ function outcomeText({ completion, outcome }: CallRecord): Content | undefined {
   }
 }
 
-/** Shows the program, unless the reply already does. */
+/** Shows the program, unless the reply already contains it. */
 const programView = (source: string, reply = '') =>
   html`${!reply.includes(source.trim()) && html`<details><summary>Program</summary>${new Part('source-code', { source })}</details>`}`;
 
