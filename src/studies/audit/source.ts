@@ -135,7 +135,7 @@ function requireVectors(
   for (const { line, parameters } of evaluations) {
     const wrong = choices && parameters.find((value) => !choices.includes(value));
     if (parameters.length === count && wrong === undefined) continue;
-    const policies = `${config.policy.kind} policy for ${config.environment.id}`;
+    const policies = `${config.policy.kind} policies for ${config.environment.id}`;
     throw new UserError({
       file,
       line: line!,
@@ -143,8 +143,8 @@ function requireVectors(
       value: parameters.join(' '),
       message:
         wrong === undefined
-          ? `has ${plural(parameters.length, 'parameter')}, but a ${policies} has ${count}`
-          : `has the parameter ${wrong}, but parameters of a ${policies} must be one of ${choices!.join(', ')}`,
+          ? `has ${plural(parameters.length, 'parameter')}, but ${policies} have ${count}`
+          : `has the parameter ${wrong}, but parameters of ${policies} must be one of ${choices!.join(', ')}`,
       hint: "state the kind of policy with --policy, e.g. --policy '{kind: linear, bias: false}'",
     });
   }

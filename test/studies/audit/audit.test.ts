@@ -169,7 +169,7 @@ describe('an audit', () => {
 describe('an audit of bad input', () => {
   const json = '{"parameters":[1,0],"returns":[1]}\n';
   it.each([
-    ['csv', record.replace('2 0', '2 0 0'), /:4: parameters.*3 parameters.*has 2.*--policy.*2 0 0/s],
+    ['csv', record.replace('2 0', '2 0 0'), /:4: parameters.*3 parameters.*have 2.*--policy.*2 0 0/s],
     ['csv', 'parameters,score\n"1 0",1\n', /:1: .*returns.*rename.*parameters, score/s],
     ['csv', record.replace('parameters', 'Parameters'), /:1: .*parameters.*rename.*Parameters/s],
     ['csv', record.replace('3*4', '3 x'), /:6: returns.*numbers.*written.*"x"/s],

@@ -88,9 +88,7 @@ export const isFailed = ({ outcome }: Pick<LoggedAttempt, 'outcome'>): boolean =
 export const isRejected = ({ attempts, entry }: LoggedProposal): boolean =>
   entry === undefined && attempts.every(isFailed);
 
-export function hasFailure({ attempts }: LoggedProposal): boolean {
-  return attempts.some(({ outcome }) => outcome.kind !== 'accepted');
-}
+export const hasFailure = ({ attempts }: LoggedProposal): boolean => attempts.some(isFailed);
 
 export const proposalId = ({ iteration, candidate }: CandidateId) => `iteration-${iteration}-${candidate}`;
 

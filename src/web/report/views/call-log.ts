@@ -17,6 +17,7 @@ import { factList } from '../../study.js';
 import { packPrompts } from '../data/prompt-store.js';
 import {
   hasFailure,
+  isFailed,
   isRejected,
   type LoggedProposal,
   onlyProposals,
@@ -103,7 +104,7 @@ function replyLimit(calls: readonly CallRecord[]): number {
 function proposalEntry(proposal: LoggedProposal, log: LogContext, isOpen: boolean): Content {
   const { iteration, candidate, attempts, entry, improved, member, purpose } = proposal;
   const isLost = isRejected(proposal);
-  const failureCount = attempts.filter(({ outcome }) => outcome.kind !== 'accepted').length;
+  const failureCount = attempts.filter(isFailed).length;
   const last = log.calls.get(attempts.at(-1)?.index ?? -1);
   const reply = last?.completion?.text ?? '';
   const reason = statedReason(reply.slice(0, maxTextLength));
