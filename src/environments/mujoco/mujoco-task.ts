@@ -11,7 +11,7 @@ interface TaskRules {
   /** Perturbs the model's default pose into an initial state. */
   place(state: State, random: RandomGenerator): void;
   observe(state: State): number[];
-  /** Reward and termination after a step. @param forward mean velocity of the first joint, usually the speed along x */
+  /** Reward and termination after a step. @param velocity mean velocity of the first joint, usually along x */
   judge(state: State, action: readonly number[], forward: number): Pick<TaskStep, 'reward' | 'terminated'>;
   readonly scene: Scene;
 }

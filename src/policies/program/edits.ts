@@ -129,7 +129,7 @@ function unindent(lines: readonly string[]): readonly string[] {
   return lines.map((line) => line.slice(line === '' ? 0 : common.length));
 }
 
-/** Adapts the indentation of a block's new lines to the parent. @param first the first line found in the parent */
+/** Adapts the indentation of a block's new lines to the parent. @param foundLine first line found in the parent */
 function reindent(block: EditBlock, first: string): EditBlock {
   const searchIndent = indentOf(block.search[0]!);
   const foundIndent = indentOf(first);

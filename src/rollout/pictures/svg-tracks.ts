@@ -121,7 +121,7 @@ const capitalHeight = 0.72;
 
 const fillAttributes = 'fill="currentColor" stroke="none"';
 
-/** @param to maps a point of a frame to the picture */
+/** @param toView maps a point of a frame to the picture */
 function partsOf(
   shape: Shape,
   scale: number,
