@@ -122,7 +122,7 @@ export class BehaviorTest {
   }
 }
 
-/** Returns undefined for a program that fails, which acts like no other; even an accepted one can fail on new seeds. */
+/** Returns undefined for a program that fails, which acts like no other; even accepted ones can fail on fresh seeds. */
 function ignoreFault(error: unknown): undefined {
   if (!(error instanceof ProgramFault)) throw error;
 }

@@ -54,7 +54,7 @@ const returnRanges: Readonly<Record<string, (options: Options, steps: number, id
     return [-infinity, isCost ? 0 : infinity];
   },
   InvertedPendulum: (_options, steps) => [0, steps],
-  // A step earns at most the healthy reward minus (y - 2)² with the tip's height y ≤ 1.2; costs of speeds are unbounded.
+  // A step earns at most the healthy reward minus (y - 2)², with the tip's height y ≤ 1.2. Speeds cost without bound.
   InvertedDoublePendulum: (options, steps) => {
     const best = option(options, 'healthy_reward', 10) - 0.64;
     return [-infinity, Math.max(0, best * steps)];

@@ -40,7 +40,7 @@ export interface TextGame extends TextInfo {
 
 export interface TextTurn {
   readonly text: string;
-  /** False if the command is unknown or impossible now. A compiled game without its `.json` doesn't report this. */
+  /** False if the command is unknown or impossible now; true for both in a compiled game without its `.json`. */
   readonly understood: boolean;
 }
 

@@ -143,7 +143,7 @@ function reindent(block: EditBlock, first: string): EditBlock {
   return { ...block, replace };
 }
 
-/** Joins up to three lines into one, without their common indentation. */
+/** Quotes the first three lines on one line, without their common indentation. */
 const quoteLines = (lines: readonly string[]) => {
   const shown = unindent(lines)
     .slice(0, 3)
