@@ -6,7 +6,6 @@ import { drawScene, type Scene } from './scene.js';
 import type { Simulation, State } from './simulation.js';
 
 interface TaskRules {
-  /** Length of an observation. */
   readonly observationLength: number;
   /** Perturbs the model's default pose into an initial state. */
   place(state: State, random: RandomGenerator): void;
