@@ -74,7 +74,7 @@ export function playText(result: PlayResult, cwd: string): string {
   return lines.join('\n');
 }
 
-/** Formats a mean, with its 95% interval if there is one. @param most text to append to the mean, e.g. ` of 5` */
+/** Formats a mean, with its 95% interval if there is one. @param suffix text to append to the mean, e.g. ` of 5` */
 function meanText(value: number | null, interval: readonly [number, number] | null, most = ''): string {
   if (value === null) return '–';
   return `${formatReturn(value)}${most}${interval === null ? '' : `  95 % interval ${formatInterval(interval)}`}`;

@@ -12,7 +12,7 @@ export const isPlay = (path: string): boolean => unlessRejected(() => readManife
 
 /**
  * Returns the output of `show` for an agent run: its result or one of its games.
- * @param number 1-based number of a game; if undefined, the result is shown
+ * @param gameNumber 1-based number of a game; if undefined, the result is shown
  * @throws UserError for a game that was not played
  */
 export function playOutput(

@@ -52,7 +52,7 @@ export class BehaviorTest {
     }
   }
 
-  /** Hash of the actions on the recorded observations; undefined if there are none. @throws like `actionsOn` */
+  /** Hashes the actions on the recorded observations; undefined if there are none. @throws like `actionsOn` */
   actions(parameters: ParameterVector): Promise<string | undefined> {
     const actions = this.#actions.get(parameters) ?? this.#chosenActions(parameters);
     this.#actions.set(parameters, actions);
@@ -84,7 +84,7 @@ export class BehaviorTest {
   }
 
   /**
-   * The evaluations that chose the same actions on the recorded observations, oldest first.
+   * Returns the evaluations whose policies chose the same actions on the recorded observations, oldest first.
    * @param entries all evaluations so far; a later call may only add some
    */
   async findSimilar(
@@ -99,7 +99,7 @@ export class BehaviorTest {
     return this.#byActions.get(await this.actions(parameters)) ?? [];
   }
 
-  /** The first other policy that acts like this one, on the recorded observations and in episodes with these seeds. */
+  /** Finds the first policy that acts like this one on the recorded observations and in episodes with these seeds. */
   async findAlike<Other extends ComparedPolicy>(
     parameters: ParameterVector,
     others: readonly Other[],
@@ -122,7 +122,7 @@ export class BehaviorTest {
   }
 }
 
-/** A program that fails acts like no other; even an accepted one can fail on fresh seeds. */
+/** Returns undefined for a program that fails, which acts like no other; even accepted ones can fail on fresh seeds. */
 function ignoreFault(error: unknown): undefined {
   if (!(error instanceof ProgramFault)) throw error;
 }

@@ -44,7 +44,7 @@ export class EvaluationWorkers {
     return this.#players.length;
   }
 
-  /** Uses a single thread, for evaluations that run in parallel. */
+  /** Limits this to one thread, because other runs are playing at the same time. */
   useOneThread(): void {
     this.#threads = 1;
   }

@@ -5,7 +5,7 @@ import { actionKinds } from './prelude.js';
 
 /**
  * Reads the action from the buffer that the host shares with the interpreter.
- * @param returned reads the returned text: the JSON of a text action, or a description of an invalid value
+ * @param readText reads the returned text: the JSON of a text action, or a description of an invalid value
  * @returns the action, or the reason why it isn't valid
  */
 export function programAction(

@@ -51,7 +51,7 @@ export interface Machine {
   readonly memory: WebAssembly.Memory;
   /** Work of the last call that didn't trap: the same on every machine. */
   readonly spent: number;
-  /** Calls into QuickJS within the limits. @param left remaining work, if it is less than the limit */
+  /** Calls into QuickJS within the limits. @param workLeft remaining work, if it is less than the limit */
   run(call: () => ReturnType<QuickJSContext['callFunction']>, left?: number): MachineOutcome;
   /** Evaluates code in strict mode, or only compiles it, within the limits. */
   evaluate(code: string, compileOnly: boolean): MachineOutcome;

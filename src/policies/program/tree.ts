@@ -166,7 +166,7 @@ function readDecision([first, ...rest]: readonly AnyNode[], constants: Constants
   return { type: 0, op: 'if', parts: [test, then, readDecision(rest, constants)] };
 }
 
-/** Reads more than the grammar allows, because `parseTrees` compares the trees' text with the source. */
+/** Accepts more than the grammar allows, because `parseTrees` compares the trees' text with the source. */
 function readTree(node: AnyNode | null | undefined, type: TreeType, constants: Constants): Tree {
   const read = (part: AnyNode | null | undefined, inner: TreeType = 'number') =>
     readTree(part, inner, constants);

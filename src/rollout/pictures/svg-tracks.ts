@@ -51,8 +51,8 @@ export function extendToLoop<Value>(values: readonly Value[], { momentCount }: L
 export type Track = readonly (SvgShape | undefined)[];
 
 /**
- * Matches each shape with the next shape of earlier moments that looks the same, so that it is written only once, with
- * all its places.
+ * Matches each shape with the next track whose latest shape looks the same, so that it is written only once, with all
+ * its places.
  * @returns the tracks in a valid drawing order: the order of shapes within each moment is preserved
  */
 export function tracksOf(moments: readonly (readonly SvgShape[])[]): readonly Track[] {
@@ -121,7 +121,7 @@ const capitalHeight = 0.72;
 
 const fillAttributes = 'fill="currentColor" stroke="none"';
 
-/** @param to maps a point of a frame to the picture */
+/** @param toView maps a point of a frame to the picture */
 function partsOf(
   shape: Shape,
   scale: number,

@@ -9,7 +9,7 @@ import type { FileAction, FileProposition } from './game-file.js';
 
 type PlannedAction = Pick<WorldAction, 'rule' | 'before' | 'after'>;
 
-/** @param reverse maps rules to the rules that undo them */
+/** @param reverseRules maps rules to the rules that undo them */
 export function makePlan(
   stored: readonly FileAction[],
   factOf: (proposition: FileProposition) => WorldFact,
@@ -48,7 +48,7 @@ export class Plan {
 
   /** Removes parts of the plan that the facts make unnecessary. @returns true if anything was removed */
   #shorten(facts: FactSet, action: PlannedAction | undefined): boolean {
-    // Neither the facts nor the plan has changed since the last check.
+    // Stop if neither the facts nor the plan has changed since the last check.
     if (action && !gainsOf(action).length && !lossesOf(action).length && this.#tree.isOrdered) return false;
     let shorter = shorterPlan(this.#tree.inOrder(), facts);
     const found = shorter !== undefined;
@@ -251,7 +251,7 @@ function comesBefore(a: PlanElement, b: PlanElement): boolean {
   return takenCount(a, b) > takenCount(b, a);
 }
 
-/** Sorts up to 63 items like Python's `sort`, whose algorithm matters because `comesBefore` isn't an order relation. */
+/** Sorts as Python sorts up to 63 items. The algorithm matters, because `comesBefore` isn't an order relation. */
 function insertionSorted(elements: readonly PlanElement[]): PlanElement[] {
   if (elements.length < 2) return [...elements];
   const descends = comesBefore(elements[1]!, elements[0]!);
