@@ -99,7 +99,7 @@ export class BehaviorTest {
     return this.#byActions.get(await this.actions(parameters)) ?? [];
   }
 
-  /** Finds the first policy that acts like this one on the recorded observations and in episodes with these seeds. */
+  /** Finds the first of `others` that acts like this policy, both on the recorded observations and with these seeds. */
   async findAlike<Other extends ComparedPolicy>(
     parameters: ParameterVector,
     others: readonly Other[],

@@ -55,7 +55,7 @@ export class EvaluationWorkers {
     this.#played += episodes;
   }
 
-  /** True if the threads should play the remaining `episodes` of an evaluation. */
+  /** True if the threads should play the remaining episodes of an evaluation. */
   areWorthwhile(episodes: number): boolean {
     return this.isNeeded || this.#pays(episodes);
   }
