@@ -58,10 +58,10 @@ export function testModelContract(id: string, open: () => Promise<OpenModel>): v
     it('answers a prompt several times in one call if it supports that', async () => {
       if (!opened.model.givesSeveral) return;
       const group = await opened.model.generate(messages, { grammar, seeds: [1, 2, 3] });
-      expect(group.length).toBeGreaterThanOrEqual(1);
-      expect(group.length).toBeLessThanOrEqual(3);
+      expect(group).toHaveLength(3);
       for (const completion of group.slice(1)) {
-        expect(completion).toMatchObject({ usage: {}, latencyMs: 0, retries: 0 });
+        expect(completion).toMatchObject({ latencyMs: 0, retries: 0 });
+        expect(completion.usage).toEqual({});
       }
     });
 
