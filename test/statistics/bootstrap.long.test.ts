@@ -139,7 +139,7 @@ describe('the interval over several strata', () => {
   });
 });
 
-describe('bootstrap intervals', () => {
+describe('intervals of a mean', () => {
   const values = [3, 9, 4, 7, 5, 8, 1, 6];
 
   it('shift and scale with the values, with or without hidden values at the bounds', () => {
@@ -159,7 +159,7 @@ describe('bootstrap intervals', () => {
     return (high - low) / 2;
   };
 
-  it("use the quantile of |t| over resamples, or Student's t if values are fewer than ten or nearly all equal", () => {
+  it("use the quantile of |t| over resamples, but Student's t for fewer than ten or nearly equal values", () => {
     const values = [...mostly(0, 6), 1, 1, 3, 0];
     const factor = (of: readonly number[], by?: 'student') =>
       (halfWidth(of, by) / standardDeviation(of)) * Math.sqrt(of.length);
