@@ -104,7 +104,7 @@ test.each([
     /layer_types.1/,
   ],
   ['hidden_size', { ...llama, hidden_size: undefined }, /hidden_size/],
-])('an error names an unsupported or missing %s', (_, raw, message) => {
+])('a config with an unsupported or missing %s is rejected', (_, raw, message) => {
   expect(() => parse(raw)).toThrow(message);
 });
 
