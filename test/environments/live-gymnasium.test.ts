@@ -20,7 +20,7 @@ const mujocoVersion = present ? pythonVersion('mujoco') : undefined;
 const mujocoPresent = mujocoVersion?.startsWith('3.14.') === true;
 const steps = 500;
 
-describe('a comparison with Python Gymnasium', () => {
+describe('a comparison with Python Gymnasium within tolerances', () => {
   test('finds no difference in any scenario', { timeout: 120_000 }, async ({ skip }) => {
     if (!present) {
       skip(
