@@ -4,6 +4,7 @@ import { parseDecoderConfig, readDecoderConfig } from '../../../src/models/local
 import { ropeFrequencies } from '../../../src/models/local/graph/rotation.js';
 import { readGenerationDefaults } from '../../../src/models/local/weights/generation-config.js';
 import { referenceDirectory } from './fixture.js';
+import { familyDirectory } from './reference-families.js';
 
 const llama = JSON.parse(
   readFileSync(`${referenceDirectory('llama3-rope-bf16')}/config.json`, 'utf8'),
@@ -108,8 +109,9 @@ test.each([
   expect(() => parse(raw)).toThrow(message);
 });
 
-test('generation defaults come from generation_config.json', () => {
+test('generation defaults come from generation_config.json, not from config.json', () => {
   expect(readGenerationDefaults(referenceDirectory('qwen3-fp32'))).toEqual({ eosTokens: [2] });
+  expect(readGenerationDefaults(familyDirectory('gemma2'))).toEqual({ eosTokens: [] });
 });
 
 test('Llama 3 scaling keeps short wavelengths, stretches long ones and interpolates in between', () => {
