@@ -90,7 +90,7 @@ describe('policyloop play', () => {
 });
 
 describe('agent runs', () => {
-  it('work with list, show and report, and with compare if their games are the same', async () => {
+  it('work with list, show, report and compare', async () => {
     const { cwd, named } = await several();
     const { context, printed } = recordingContext(cwd);
     await show.execute({ ...common, run: named.expert!, top: 10 }, context);

@@ -46,7 +46,7 @@ describe('evaluation in workers', { timeout: 120_000 }, () => {
     },
   );
 
-  test('rejects a policy in a single worker with the same error as the main thread', async () => {
+  test('rejects an invalid policy in a single worker with the same error as the main thread', async () => {
     const { here, spread, workers, family } = await settings('Pendulum-v1', linear);
     workers.useOneThread();
     const bad = family.initial(createGenerator(1)).map(() => Number.NaN);

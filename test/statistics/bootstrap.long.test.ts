@@ -103,7 +103,7 @@ const piled: Readonly<Record<string, readonly [draw: DrawPair, truth: number]>> 
   ],
 };
 
-it.each(Object.entries(piled))('%s: six pairs give sound intervals and verdicts', (_, [draw, truth]) => {
+it.each(Object.entries(piled))('six pairs rarely give a wrong interval or verdict: %s', (_, [draw, truth]) => {
   const random = createGenerator(29);
   let [covered, wrong] = [0, 0];
   for (let trial = 0; trial < 120; trial++) {
@@ -142,7 +142,7 @@ describe('the interval over several strata', () => {
 describe('intervals of a mean', () => {
   const values = [3, 9, 4, 7, 5, 8, 1, 6];
 
-  it('shift and scale with the values, with or without hidden values at the bounds', () => {
+  it('shift and scale with the values, including hidden values at the bounds', () => {
     const moved = (value: number) => 100 - 2 * value;
     for (const [least, most] of [realLine.toReversed(), [-5, 20]] as [number, number][]) {
       const [low, high] = interval95([{ values, hidden: [least, most] }])!;

@@ -92,7 +92,7 @@ async function play(
 }
 
 describe('an OpenEnv server', () => {
-  test('serves episodes whose observations have their fields sorted by name', async () => {
+  test('is an environment whose observations have the fields sorted by name', async () => {
     const { id, requests } = await serve();
     const environment = await open(id);
     expect(environment).toMatchObject({ id, actionSpace: { kind: 'discrete', n: 3, start: 1 } });

@@ -75,7 +75,7 @@ it('a leg lasts up to twice as long while all returns are equal, unless a langua
   expect(await lengthOf('gp', { gp: { calls: 3 }, model: {} }, 12, flatUntil(5))).toBe(3);
 });
 
-it('until: signal ends a leg once the best return exceeds the median by more than luck', async () => {
+it('until: signal ends a leg once the best return exceeds the median by more than luck explains', async () => {
   const legs: Record<string, LegEnd> = { model: { until: 'signal' }, gp: {} };
   const random = createGenerator(1);
   const noise = () => [1, 2, 3, 4, 5].map(() => random.normal());
