@@ -96,7 +96,7 @@ describe('evaluation in workers', { timeout: 120_000 }, () => {
 
   // With one core, `auto` starts no thread.
   test.skipIf(availableParallelism() === 1)(
-    'starts threads with `auto` after 600 ms of episodes that are not very short',
+    'is worthwhile with `auto` after 600 ms of episodes that are not very short',
     async () => {
       const [long, short, idle] = [0, 0, 0].map(() => createWorkers(setting, 'auto')!);
       for (let episode = 1; episode < 1200; episode++) long!.count(0.5);

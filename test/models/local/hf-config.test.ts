@@ -47,7 +47,7 @@ test('rotary parameters can be given for each layer type', () => {
   ]);
 });
 
-test('sliding windows apply to all layers of Mistral and, if enabled, to Qwen after max_window_layers layers', () => {
+test("sliding windows apply to all layers of Mistral and, if enabled, to Qwen's after the first max_window_layers", () => {
   const windows = (raw: object) => parse(raw).layers.map((layer) => layer.window);
   const mistral = { ...llama, model_type: 'mistral', architectures: ['MistralForCausalLM'] };
   expect(windows({ ...mistral, sliding_window: 8 })).toEqual([8, 8, 8]);
