@@ -70,7 +70,7 @@ describe('evaluation in workers', { timeout: 120_000 }, () => {
     await expect(evaluate(spread, parameters, ordered)).rejects.toThrow('threw "slow"');
   });
 
-  test('stops its threads on an abort, in the middle of an episode, and restarts them when needed', async () => {
+  test('stops its threads on an abort, and restarts them when needed', async () => {
     const { here, spread, workers, family } = await settings(
       'HalfCheetah-v5',
       linear,
