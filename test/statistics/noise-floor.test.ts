@@ -20,7 +20,7 @@ it.each([
   expect(above / 2000).toBeLessThan(0.065);
 });
 
-it('episodesToConfirm returns the fewest episodes with a noise floor up to the lead; without spread, the floor is 0', () => {
+it('episodesToConfirm returns the fewest episodes whose noise floor is at most the lead; without spread, the floor is 0', () => {
   const spreadIn = (...returns: number[][]) => spreadOf(returns, true)!;
   const spread = spreadIn([1, 5, 3, 9], [2, 2, 4, 8]);
   expect(spread).toEqual({ deviation: expect.closeTo(Math.sqrt(11 / 3), 12), degrees: 3 });
