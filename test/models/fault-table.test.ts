@@ -132,7 +132,7 @@ const failures: readonly (readonly [name: string, sent: Sent, kind: string, retr
 
 describe.each(providers)('$name', ({ fake, good, model }) => {
   it.each(failures)(
-    'classifies a failure or a refusal by a content filter, and retries only transient failures: %s',
+    'classifies failures and prompts that a content filter blocked, and retries only transient failures: %s',
     async (_, sent, kind, retried) => {
       const { wait } = recordWaits();
       const recovering = await serve([sent, { body: good }]);
