@@ -40,7 +40,7 @@ it('the RL configs use the same games, prompts and history as the agent config',
   expect(scratch.model).toMatch(/tiny-words$/);
 });
 
-it('the commands in the comment of rl/cooking-rl select GRPO, and PPO with the original settings', () => {
+it('the two commands in the comment of rl/cooking-rl select GRPO and PPO', () => {
   const objectives = commandsOf(commentBlock('configs/rl/cooking-rl.yaml')).map((command) => {
     const [, , config, ...overrides] = policyloopWords(command)!;
     return loadRlConfig(config!, overrides).objective;

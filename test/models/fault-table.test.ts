@@ -171,7 +171,7 @@ describe.each(providers)('$name', ({ fake, good, model }) => {
     expect(totals).toEqual({ promptTokens, completionTokens, retries: retried });
   });
 
-  it('ends at once when aborted while waiting for an answer', async () => {
+  it('ends a call at once when it is aborted while waiting for a reply', async () => {
     const abort = new AbortController();
     const server = await serve([{ answer: () => abort.abort() }]);
     const call = ask(model(server.url, {}), messages, { ...options, signal: abort.signal });

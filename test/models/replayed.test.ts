@@ -68,7 +68,7 @@ describe('a replayed model', () => {
     });
   });
 
-  it('returns the last answer if a resumed run repeated a call', async () => {
+  it('returns the last completion if a resumed run repeated a call', async () => {
     const { ask } = replay([
       answered(at(1), 'old'),
       failed(at(1), 'aborted'),

@@ -83,7 +83,7 @@ describe('CMA-ES compared with pycma', () => {
   });
 });
 
-describe('the start of the search', () => {
+describe('the start of a CMA-ES search', () => {
   const centerOf = async (history: readonly ScoredParameters[], warmup: number) => {
     const points: ParameterVector[] = [];
     for (let seed = 0; seed < 200; seed++) {
@@ -111,7 +111,7 @@ describe('the start of the search', () => {
   });
 });
 
-describe('the distribution', () => {
+describe('the distribution of CMA-ES', () => {
   it('is updated once per generation', async () => {
     const model = createCmaEs(config({ population: 6 }));
     const history: ScoredParameters[] = [{ parameters: [0, 0, 0], score: 0 }];
@@ -213,7 +213,7 @@ describe('the distribution', () => {
   });
 });
 
-describe('the configured start', () => {
+describe('the configured start of CMA-ES', () => {
   const spec = coarse(3);
   const history = [{ parameters: [6, 6, 6], score: 1 }];
   const middleOf = async (given: Omit<CmaEsConfig, 'provider'>) => {

@@ -65,7 +65,7 @@ describe.each(references)(
       for (const i of gradient.keys())
         expect(gradient[i]).toBeCloseTo((at(i, 1e-5) - at(i, -1e-5)) / 2e-5, 5);
     });
-    it('matches the posterior of dense algebra, even after a believed point', () => {
+    it('matches the posterior of dense algebra, even after a point is added with its predicted value', () => {
       const points = reference.points.map((point) => Float64Array.from(point));
       const posterior = posteriorOf(observations, hyperparameters);
       const beliefs = (of: typeof posterior) => points.map((point) => of.predict(point));
@@ -128,7 +128,7 @@ describe('expected improvement', () => {
     expect(logExpectedImprovement(2, 0, 1)).toBe(0);
     expect(logExpectedImprovement(0, 0, 1)).toBe(Number.NEGATIVE_INFINITY);
   });
-  it('can be averaged over values whose exponentials underflow', () => {
+  it('can be averaged from logarithms whose exponentials underflow', () => {
     expect(logMean([-1000, -1000 + Math.log(3)])).toBeCloseTo(-1000 + Math.log(2), 12);
     expect(logMean([Number.NEGATIVE_INFINITY])).toBe(Number.NEGATIVE_INFINITY);
   });

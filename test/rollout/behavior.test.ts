@@ -99,7 +99,7 @@ it('behaviorOf reports shares, loops and last states for discrete spaces', () =>
   });
 });
 
-it('behaviorOf lists at most twelve actions and endings, and cuts long texts', () => {
+it('behaviorOf lists at most twelve actions and last observations, and cuts long texts', () => {
   const spaces = { observationSpace: { kind: 'text' }, actionSpace: discrete(20, 1) } as const;
   const ended = (text: string) => ({
     observations: ['', text],

@@ -40,7 +40,7 @@ describe('intervals within a range', () => {
     expect(verdictOf(Array(14).fill(500), Array(14).fill(402))).toBe('higher');
   });
 
-  it('are clipped to the width of that range for differences, with the same p-value', () => {
+  it('of differences are clipped to the width of that range, which leaves p-values unchanged', () => {
     const [a, b] = [
       [0.9, 0.8, 0.95, 0.85, 0.7, 0.15],
       [0.03, 0.02, 0.13, 0.05, 0.04, 0.9],

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { sequentialHalving } from '../../src/statistics/halving.js';
 import { predictionFigures } from '../../src/statistics/predictions.js';
 
-it('predictionFigures agrees with a computation by hand, and has no correlation with a constant', () => {
+it('predictionFigures agrees with a computation by hand, and gives no correlation if one variable is constant', () => {
   const found = predictionFigures([
     [1, 2],
     [2, 1],

@@ -107,7 +107,7 @@ class Bell implements TextGame {
   }
 }
 
-describe('folds', () => {
+describe('the folds of cooking games', () => {
   it('share no recipe', () => {
     const recipes = folds.map((fold) => {
       const texts = Array.from({ length: 40 }, (_, seed) => {

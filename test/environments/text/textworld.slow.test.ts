@@ -97,7 +97,7 @@ describe('invalid rules', () => {
     ['type a { rules { x :: at(P, r) -> at(P, r) } }', 1],
     ['type a {\n ¬ }', 2],
     ['type a {', undefined],
-  ])('are rejected with their line: %j', (text, line) => {
+  ])('are rejected, with their line if it is known: %j', (text, line) => {
     try {
       parseLogic(text);
       expect.unreachable();

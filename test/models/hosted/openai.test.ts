@@ -211,7 +211,7 @@ describe('format: auto', () => {
     ['<think>So {"params"', 'json_schema'],
     ['', 'json_schema'],
     ['To improve the return, ', undefined],
-  ])('judges a truncated reply by its beginning: %s', async (text, expected) => {
+  ])('judges a truncated reply by its beginning: %j', async (text, expected) => {
     const { server, model } = await start(
       { reply: () => ({ text, finishReason: 'length' }) },
       { format: 'auto' },

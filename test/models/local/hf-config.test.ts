@@ -4,6 +4,7 @@ import { parseDecoderConfig, readDecoderConfig } from '../../../src/models/local
 import { ropeFrequencies } from '../../../src/models/local/graph/rotation.js';
 import { readGenerationDefaults } from '../../../src/models/local/weights/generation-config.js';
 import { referenceDirectory } from './fixture.js';
+import { familyDirectory } from './reference-families.js';
 
 const llama = JSON.parse(
   readFileSync(`${referenceDirectory('llama3-rope-bf16')}/config.json`, 'utf8'),
@@ -46,7 +47,7 @@ test('rotary parameters can be given for each layer type', () => {
   ]);
 });
 
-test('sliding windows apply to all layers of Mistral and, if enabled, to Qwen after max_window_layers layers', () => {
+test("sliding windows apply to all layers of Mistral and, if enabled, to Qwen's after the first max_window_layers", () => {
   const windows = (raw: object) => parse(raw).layers.map((layer) => layer.window);
   const mistral = { ...llama, model_type: 'mistral', architectures: ['MistralForCausalLM'] };
   expect(windows({ ...mistral, sliding_window: 8 })).toEqual([8, 8, 8]);
@@ -104,12 +105,13 @@ test.each([
     /layer_types.1/,
   ],
   ['hidden_size', { ...llama, hidden_size: undefined }, /hidden_size/],
-])('an error names an unsupported or missing %s', (_, raw, message) => {
+])('a config with an unsupported or missing %s is rejected', (_, raw, message) => {
   expect(() => parse(raw)).toThrow(message);
 });
 
-test('generation defaults come from generation_config.json', () => {
+test('generation defaults come from generation_config.json, not from config.json', () => {
   expect(readGenerationDefaults(referenceDirectory('qwen3-fp32'))).toEqual({ eosTokens: [2] });
+  expect(readGenerationDefaults(familyDirectory('gemma2'))).toEqual({ eosTokens: [] });
 });
 
 test('Llama 3 scaling keeps short wavelengths, stretches long ones and interpolates in between', () => {

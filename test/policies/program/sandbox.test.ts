@@ -205,7 +205,7 @@ describe('faults', () => {
       { reason: expect.stringMatching(/^stack overflow/) },
     ],
     ['} }); (() => { {', { reason: expect.stringMatching(/^SyntaxError/) }],
-  ])('are reported for %j', (source, failure) => {
+  ])('are reported for $0', (source, failure) => {
     expect(faultIn(source)).toMatchObject(failure);
     expect(sandbox.build('function act() { return 1 }')(state)).toBe(1);
   });

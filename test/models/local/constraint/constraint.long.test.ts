@@ -74,7 +74,7 @@ describe('the grammar of one value', () => {
     ['6.0', true],
     ['-6', true],
     ['.5', false],
-  ])('%s is a value between -6 and 6 with at most one decimal: %s', (text, allowed) => {
+  ])('accepts %s as a number from -6 to 6 with at most one decimal: %s', (text, allowed) => {
     expect(numberGrammar({ low: -6, high: 6, decimals: 1 }).isComplete(text)).toBe(allowed);
   });
 });

@@ -66,7 +66,7 @@ test.each(constructs)('$template is rendered as in Transformers, or rejected', (
   else expect(ours.error).toMatch(/not supported|can't be parsed|the chat template can't render/);
 });
 
-test('more than 60 % of template constructs are rendered, and errors name those that are rejected', () => {
+test('fewer than 40 % of template constructs are rendered only by Transformers, and errors name them', () => {
   const refused = constructs.filter(
     ({ template, text }) => typeof text === 'string' && typeof render(template, 'long') !== 'string',
   );

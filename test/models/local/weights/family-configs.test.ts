@@ -224,7 +224,7 @@ describe('features of a family that the decoder does not support', () => {
       /surprise: unknown key that may change/,
     ],
     ['granite', { rope_parameters: { rope_type: 'longrope', factor: 2 } }, /rope_type: is not supported/],
-  ])('%s with %j is rejected with an error that names the key', (name, change, message) => {
+  ])('%s with %o is rejected with an error that names the key', (name, change, message) => {
     expect(() => parse(JSON.parse(JSON.stringify({ ...configOf(name), ...change })) as object)).toThrow(
       message,
     );
