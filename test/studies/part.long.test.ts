@@ -60,7 +60,7 @@ it('parts divide the limits of a sweep', async () => {
   expect(calls).toBe(6);
 });
 
-it('a part gets its share of the limits, rounded down; a share of 0 is rejected', () => {
+it('a part gets its share of the limits, with counts rounded down; a count of 0 is rejected', () => {
   const limits = { calls: 7, tokens: 100, cost: 1, evaluations: 9, minutes: 3 };
   const shares = { calls: 3, tokens: 50, cost: 0.5, evaluations: 4, minutes: 1.5 };
   expect(divideLimits(limits, { of: 2 })).toEqual(shares);

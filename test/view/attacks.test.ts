@@ -140,7 +140,7 @@ describe('hostile request bodies', () => {
     expect(text).not.toMatch(/at .*\.ts|call stack/);
   });
 
-  it('are rejected unless declared as JSON', async () => {
+  it('are rejected with 415 if they are not declared as JSON', async () => {
     expect((await sendRaw(port, post('{"of":["a"]}', 'text/plain'))).statuses).toEqual([415]);
   });
 

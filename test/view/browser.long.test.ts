@@ -61,7 +61,7 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
     );
   });
 
-  it('scrolls to the section in the URL, and opens the entry', async () => {
+  it('scrolls to the section or entry that the URL names, and opens the entry', async () => {
     const { browser, open, until } = view;
     await open(`${of('runs/growing')}#log`);
     await until(`Math.abs(document.getElementById('log').getBoundingClientRect().top) < 60`);

@@ -77,7 +77,7 @@ describe('an audit', () => {
     });
   });
 
-  it('reads JSON Lines, and mean returns without episodes', async () => {
+  it('reads JSON Lines with mean returns instead of the returns of episodes', async () => {
     const lines = '{"iteration":1,"parameters":[1,0],"return":1}\r\n\r\n{"parameters":[0,1],"return":2}';
     const { printed } = await audited(lines, {}, 'record.jsonl');
     expect(JSON.parse(printed)).toMatchObject({
