@@ -97,7 +97,7 @@ confirmation: { candidates: 0 }
 
 const providers = [
   {
-    name: 'a key and headers, over the openai client',
+    name: 'a key and headers',
     model: () => 'provider: openai, name: fake, baseUrl: "http://ADDRESS/v1"',
     env: () => ({ OPENAI_API_KEY: key, OPENAI_CUSTOM_HEADERS: `X-Team: ${key}-team` }),
     sends: `Bearer ${key}`,

@@ -17,7 +17,7 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
     await expectAllShown(view, pages, { width, dark });
   });
 
-  it('executes nothing from a hostile log on any page', async () => {
+  it('executes nothing from hostile logs in the list, on pages of runs or in search results', async () => {
     const { browser, open } = view;
     const run = `hostile/${hostileName}`;
     const iterations = hostileTexts.map((_, i) => `${of(run)}?iteration=${i + 1}`);

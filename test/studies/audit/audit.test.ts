@@ -51,7 +51,7 @@ w0,"","0*14"
 `;
 
 describe('an audit', () => {
-  it('gives recorded and true curves, behaviours and verdicts as computed by hand', async () => {
+  it('gives recorded and fresh curves, behaviours and verdicts as computed by hand', async () => {
     const { printed } = await audited(record);
     expect(JSON.parse(printed)).toMatchObject({
       evaluations: 4,
