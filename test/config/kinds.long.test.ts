@@ -105,7 +105,7 @@ describe('an RL config', () => {
   });
 });
 
-describe('loading a config of any kind', () => {
+describe('loading a config', () => {
   it.each(configKindNames)('reports a file that is missing, empty or not a mapping: %s', (kind) => {
     expect(refusal(() => loaders[kind](written('').file)).message).toMatch(/is empty[\s\S]*hint/);
     expect(refusal(() => loaders[kind](written('- 1').file)).message).toContain('is not a config');

@@ -150,7 +150,7 @@ describe('an audit', () => {
     expect(found.optimism).toBeCloseTo(found.recorded.best - 1, 9);
   });
 
-  it('compares with searches that have the same number of evaluations', async () => {
+  it('compares the record with searches that have the same number of evaluations', async () => {
     const { printed } = await audited(record, { searches: 3 });
     expect(JSON.parse(printed).searches).toEqual([
       { search: 'random', evaluations: 4, returns: [2, 2, 2], mean: 2, interval: null },
