@@ -80,7 +80,7 @@ describe('import cycles', () => {
   });
 });
 
-it('docs/explanation/design.md lists the folders in order, one per line', () => {
+it('docs/explanation/design.md lists the folders of src and finetune in order, one per line', () => {
   const design = readFileSync(join(root, 'docs', 'explanation', 'design.md'), 'utf8');
   const tree = design.slice(design.indexOf('## The tree')).split('```')[1]!;
   const drawn = (folder: string) => {

@@ -96,7 +96,7 @@ it.each(['tsconfig.json', 'src/web/app/tsconfig.json'])(
   300_000,
 );
 
-it('the check finds callbacks with optional parameters, wherever they are declared', () => {
+it('the check finds callbacks whose optional parameters would get an index, wherever they are declared', () => {
   const wrong =
     "list.map(f) list.filter(g) list['flatMap'](tools.g) Array.from(list,h) ['1'].map(parseInt) list.reduce(sum) " +
     'list.map(list[0]?f:g) Float64Array.from(list,f) list.map(Math.max)';

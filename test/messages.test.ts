@@ -43,7 +43,7 @@ const keys: readonly Case[] = [
     'suggest the camelCase form of a snake_case key',
     'environment: CartPole-v1\nmodel: {provider: openai, name: m, base_url: http://x}',
   ],
-  ['suggest path for a local model', 'environment: CartPole-v1\nmodel: {provider: local, name: q.gguf}'],
+  ['suggest `path` for a local model', 'environment: CartPole-v1\nmodel: {provider: local, name: q.gguf}'],
   [
     'suggest apiKeyEnv for apiKey',
     'environment: CartPole-v1\nmodel: {provider: openai, name: m, apiKey: sk-1}',
@@ -161,10 +161,10 @@ const overrides: readonly Case[] = [
   ['name a key that the new provider requires', file, 'model.provider=openai', 'model.name='],
   ['report the removal of a required key', file, 'environment='],
   ['name the key that an incomplete section lacks', file, 'target.hold=3'],
-  ['report an override that conflicts with the file', file, 'target={return: 5, hold: 999}'],
-  ['report keys of Object.prototype as unknown', file, '__proto__.x=1', 'environment.options.__proto__.x=1'],
+  ['report an override that conflicts with another setting', file, 'target={return: 5, hold: 999}'],
+  ['reject keys of Object.prototype', file, '__proto__.x=1', 'environment.options.__proto__.x=1'],
   ['name the command for several runs', file, 'repeats=3'],
-  ['report several bad overrides at once', file, 'iterations', 'memory.bset=3', 'seed=1'],
+  ['report several bad overrides at once', file, 'modle=x', 'memory.bset=3', 'seed=1'],
 ];
 
 describe.each(Object.entries<readonly Case[]>({ keys, values, unions, contradictions, files, overrides }))(

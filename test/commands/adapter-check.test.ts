@@ -66,6 +66,6 @@ test('an unsupported kind of adapter is reported', async () => {
   expect(text).toMatch(/peft_type: this kind of adapter is not supported/);
 });
 
-test('--base is rejected for models', async () => {
+test('models check rejects --base if it checks a model instead of an adapter', async () => {
   await expect(check(model, { base: model })).rejects.toThrow(/--base: only/);
 });

@@ -99,7 +99,7 @@ describe('policyloop check', () => {
 });
 
 describe('policyloop check explains', () => {
-  it('a missing key together with a miscased environment id or a missing prompt set', async () => {
+  it('a missing API key together with a misspelt environment id or a missing prompt set', async () => {
     const both = await check(
       'environment: Cartpole-v1\nmodel: { provider: openai, name: gpt-5-mini }\nprompts: { set: ./none }\n',
     );

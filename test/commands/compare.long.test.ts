@@ -73,7 +73,7 @@ describe('compare', () => {
     expect(text).toContain('Higher: hill-climb − random is +5.875 in confirmed return');
   });
 
-  it('uses an unpaired test if seeds differ, and gives no verdict on few runs', async () => {
+  it('uses an unpaired test if seeds differ, and gives no verdict if there are too few runs', async () => {
     const { at, group } = folder();
     group('a', low);
     group('b', high, climbing, 100);

@@ -93,19 +93,19 @@ describe('a config of the wrong kind', () => {
   });
 });
 
-describe('an RL config counts as numeric', () => {
+describe('an RL config', () => {
   const [language, numbers] = [samples.rl, 'environment: CartPole-v1\nalgorithm: { kind: ppo }\n'];
 
   it.each([
-    ['by its algorithm', numbers, true],
-    ['by its policy', 'environment: CartPole-v1\npolicy: { kind: mlp }\n', true],
-    ['only if it has no model', `${language}policy: { kind: mlp }\n`, false],
+    ['is numeric if it has an algorithm', numbers, true],
+    ['is numeric if it has a policy but no model', 'environment: CartPole-v1\npolicy: { kind: mlp }\n', true],
+    ['is not numeric if it has a policy and a model', `${language}policy: { kind: mlp }\n`, false],
   ])('%s', (_, text, expected) => {
     expect(isNumericConfig(written(text).file, '')).toBe(expected);
   });
 });
 
-describe('loading a config of any kind', () => {
+describe('loading a config', () => {
   it.each(configKindNames)('reports a file that is missing, empty or not a mapping: %s', (kind) => {
     expect(refusal(() => loaders[kind](written('').file)).message).toMatch(/is empty[\s\S]*hint/);
     expect(refusal(() => loaders[kind](written('- 1').file)).message).toContain('is not a config');

@@ -56,7 +56,7 @@ const vectorOf = (space: Space) =>
 const described = environmentIds();
 
 describe.each(described)('the description of %s', (id) => {
-  it('names every observation, every action and the reward', async () => {
+  it('names every component of an observation, every action and the reward', async () => {
     const { observationSpace, actionSpace } = await makeEnvironment(id);
     const text = await describeEnvironment(id);
     expect(text).not.toContain('There is no description');

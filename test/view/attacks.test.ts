@@ -140,7 +140,7 @@ describe('hostile request bodies', () => {
     expect(text).not.toMatch(/at .*\.ts|call stack/);
   });
 
-  it('are rejected unless declared as JSON', async () => {
+  it('are rejected with 415 if they are not declared as JSON', async () => {
     expect((await sendRaw(port, post('{"of":["a"]}', 'text/plain'))).statuses).toEqual([415]);
   });
 
@@ -156,7 +156,7 @@ it('pipelined requests on one connection are answered in order', async () => {
   expect(statuses).toEqual([...Array<number>(50).fill(200), 404]);
 });
 
-it('a request to upgrade the protocol is answered normally, and CONNECT gets no answer', async () => {
+it('a request to upgrade the protocol is answered normally, and CONNECT gets no response', async () => {
   const upgrade = [authorization, 'Upgrade: websocket', 'Sec-WebSocket-Key: x', 'Sec-WebSocket-Version: 13'];
   const request = requestText(port, 'GET /api/place HTTP/1.1', upgrade).toString();
   const { statuses } = await sendRaw(port, request.replace('Connection: close', 'Connection: Upgrade'), {

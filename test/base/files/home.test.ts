@@ -51,7 +51,7 @@ test.each(['~bob/a.gguf', '$SCRATCH/a.gguf', `\${SCRATCH}/a.gguf`, 'x/~/a.gguf',
   },
 );
 
-it('~ and $ are expanded only at the beginning of a path', () => {
+it('~ and $ within the name of a file are left unchanged', () => {
   for (const name of ['a~1.gguf', 'costs$5.gguf', './~a.gguf'])
     expect(load(model(name)).model).toMatchObject({ path: join(process.cwd(), name) });
 });

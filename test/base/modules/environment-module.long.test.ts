@@ -86,7 +86,7 @@ describe('a run with an environment module', () => {
     expect(readFileSync(join(cwd, 'rail.svg'), 'utf8')).toContain('cart-on-rail');
   });
 
-  it('can be resumed from any directory', async () => {
+  it('can be resumed from another directory', async () => {
     const words = ['resume', join(cwd, 'buffers/threads'), 'iterations=3', '--quiet', '--json'];
     const { code, printed } = await commandLine('/', words);
     expect(code).toBe(0);

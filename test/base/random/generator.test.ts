@@ -74,7 +74,7 @@ describe('seeds', () => {
     }
   });
 
-  test('generators without a seed differ', () => {
+  test('differ between generators if none is given', () => {
     expect(createGenerator().random()).not.toBe(createGenerator().random());
   });
 

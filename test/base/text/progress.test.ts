@@ -81,7 +81,7 @@ describe('progress on a terminal', () => {
   const listeners = process.listenerCount('exit');
   afterEach(() => expect(process.listenerCount('exit')).toBe(listeners));
 
-  it('draws a bar below the permanent lines', () => {
+  it('draws a bar, and writes permanent lines to the terminal', () => {
     const { stream, written } = fakeTerminal(120);
     const { context, noted, clock } = recorded(stream);
     const progress = createProgress({}, context);

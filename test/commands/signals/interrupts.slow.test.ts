@@ -27,7 +27,7 @@ it('the second Ctrl-C ends a run even while it tries out a program', { timeout: 
 });
 
 describe('the first Ctrl-C', { timeout: 180_000 }, () => {
-  it('prevents the next correction and reports the longest wait; the resumed run makes the correction', async () => {
+  it('lets the pending call finish and reports the longest wait; the resumed run repeats no call', async () => {
     const script = ({ seed }: { seed: number }, number: number) =>
       number === 2 ? { text: 'I can not say.' } : { text: goodText(seed) };
     server.decide = script;

@@ -42,9 +42,9 @@ describe('formatParameters', () => {
     );
   });
 
-  it('uses formatValue, which never writes a negative zero', () => {
+  it('like formatValue, never writes a negative zero', () => {
     expect(formatValue(-0, 1)).toBe('0.0');
-    expect(formatValue(-0.04, 1)).toBe('0.0');
+    expect(formatParameters([-0, -0.04, 3], spec)).toBe('params[0]: 0.0, params[1]: 0.0, params[2]: 3.0');
     expect(formatValue(-0.05, 2)).toBe('-0.05');
   });
 

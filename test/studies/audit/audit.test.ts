@@ -51,7 +51,7 @@ w0,"","0*14"
 `;
 
 describe('an audit', () => {
-  it('gives recorded and true curves, behaviours and verdicts as computed by hand', async () => {
+  it('gives recorded and fresh curves, behaviours and verdicts as computed by hand', async () => {
     const { printed } = await audited(record);
     expect(JSON.parse(printed)).toMatchObject({
       evaluations: 4,
@@ -77,7 +77,7 @@ describe('an audit', () => {
     });
   });
 
-  it('reads JSON Lines, and mean returns without episodes', async () => {
+  it('reads JSON Lines with mean returns instead of the returns of episodes', async () => {
     const lines = '{"iteration":1,"parameters":[1,0],"return":1}\r\n\r\n{"parameters":[0,1],"return":2}';
     const { printed } = await audited(lines, {}, 'record.jsonl');
     expect(JSON.parse(printed)).toMatchObject({
@@ -150,7 +150,7 @@ describe('an audit', () => {
     expect(found.optimism).toBeCloseTo(found.recorded.best - 1, 9);
   });
 
-  it('compares with searches that have the same number of evaluations', async () => {
+  it('compares the record with searches that have the same number of evaluations', async () => {
     const { printed } = await audited(record, { searches: 3 });
     expect(JSON.parse(printed).searches).toEqual([
       { search: 'random', evaluations: 4, returns: [2, 2, 2], mean: 2, interval: null },

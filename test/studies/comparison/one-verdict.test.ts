@@ -103,7 +103,7 @@ describe('the verdict on the same pairs of runs', () => {
     expect(texts.compare).toContain(sentence.replace('tuned', 'hill-climb').replace('base', 'random'));
   });
 
-  it('is `no evidence` for the same eight pairs if a third group makes it three tests', () => {
+  it('is `no evidence` for the same eight pairs if a third group raises the number of tests to three', () => {
     const { texts, sentence, ...verdicts } = told({ base, tuned, 'cma-es': third });
     const { p, adjusted } = verdicts.compare;
     expect(adjusted).toBeGreaterThan(0.05);
@@ -121,7 +121,7 @@ describe('the verdict on the same pairs of runs', () => {
       expect(texts[where]).toContain('None of 3 differences is evident: 3 without evidence.');
   });
 
-  it('is summed up in a sentence on the terminal and on the page if some comparisons differ', () => {
+  it('is summed up in one sentence, on the terminal and on the page, if only some differences are evident', () => {
     const high = base.map((value, i) => value + 100 + (i % 3));
     const { texts } = told({ base, tuned: high, 'cma-es': third });
     for (const where of ['compare', 'page of compare'] as const)

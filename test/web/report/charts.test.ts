@@ -84,7 +84,7 @@ describe('the heat map', () => {
     ]);
   });
 
-  it('explains the colour of each choice', () => {
+  it('labels each choice with its value and its action', () => {
     const lake = runFixture({ task: frozenLake, iterations: 10 });
     expect(heatMapOf(lake).choices).toEqual([
       { value: 0, name: '0 left' },

@@ -122,7 +122,7 @@ describe('untrusted text', () => {
 });
 
 describe('the report of an unusual run', () => {
-  it('says that nothing has been done yet', () => {
+  it('says if nothing has been done yet', () => {
     const { confirmations: _, best: __, reason: ___, ...manifest } = data.manifest;
     const empty = renderReport({
       ...data,

@@ -105,11 +105,11 @@ describe('the order', () => {
     expect(names('name')).toEqual(['a', 'b', 'c', 'd']);
     expect(compareValues(null, 1, -1)).toBe(1);
   });
+});
 
-  it('fieldOf accepts earlier names of fields', () => {
-    expect(fieldOf('best').key).toBe('observed');
-    expect(fieldOf('done').get(item('x'))).toBe(0.5);
-  });
+it('fieldOf accepts earlier names of fields', () => {
+  expect(fieldOf('best').key).toBe('observed');
+  expect(fieldOf('done').get(item('x'))).toBe(0.5);
 });
 
 describe('groups', () => {
