@@ -69,7 +69,7 @@ export function storedModel(config: DecoderConfig, weights: StoredTensors): Para
 
 const rangeSchema = z.looseObject({ initializer_range: z.number().positive().default(0.02) });
 
-/** `initializer_range` of config.json, or 0.02 if it is missing. @throws UserError if it isn't a positive number */
+/** Reads config.json's `initializer_range` (default: 0.02). @throws UserError if it isn't a positive number */
 export function initializerRange(directory: string): number {
   const file = path.join(directory, 'config.json');
   const parsed = rangeSchema.safeParse(readJson(file) ?? {});

@@ -156,7 +156,7 @@ interface Query {
 
 type Encode = (messages: readonly ChatMessage[]) => readonly number[];
 
-/** Number of prompts whose tokens are cached; small environments repeat their prompts. */
+/** Maximum number of prompts whose tokens are cached; small environments repeat their prompts. */
 const maxCachedPrompts = 1024;
 
 function cachedEncoder(tokenizer: ChatTokenizer): Encode {
@@ -170,7 +170,7 @@ function cachedEncoder(tokenizer: ChatTokenizer): Encode {
   };
 }
 
-/** Token ids of a conversation's next prompt. Reuses the sampled ids if the prompt contains the whole conversation. */
+/** Encodes a conversation's next prompt. Reuses the sampled ids if the prompt contains the whole conversation. */
 function promptIdsOf(
   tokenizer: ChatTokenizer,
   encode: Encode,

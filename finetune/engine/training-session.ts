@@ -136,7 +136,7 @@ export function gradientNorm(gradients: Gradients): number {
   return Math.sqrt(sum);
 }
 
-/** Factor that scales a gradient of this norm down to `maximum`, computed as in PyTorch's `clip_grad_norm_`. */
+/** Returns the factor that scales a gradient of this norm down to `maximum`, as in PyTorch's `clip_grad_norm_`. */
 export function clipFactor(norm: number, maximum: number | undefined): number {
   return maximum === undefined ? 1 : Math.min(1, maximum / (norm + 1e-6));
 }

@@ -73,9 +73,9 @@ export function emptyReplyWarning(
     : "the model ended its reply after its reasoning, without an answer: make it think less or, if the answer is in the reasoning, turn off the server's reasoning parser";
 }
 
-/** Maximum number of characters examined at the end of a text, and minimum number that must repeat. */
+/** Maximum number of characters examined at the end of a text, and minimum length of a loop. */
 const loopLength = { most: 2000, fewest: 200 } as const;
-/** Minimum number of times that the phrase must occur. */
+/** Minimum number of times that a phrase must occur to count as a loop. */
 const minLoopRounds = 8;
 /** A prompt count of more than this many times the upper bound is discarded. */
 const implausibleFactor = 10;

@@ -163,7 +163,7 @@ function feeds(config: DecoderConfig, input: ForwardInput): Record<string, ort.T
   return tensors;
 }
 
-/** @param distinct number of rows, or 1 if all rows have the same positions */
+/** @param distinctRows number of rows, or 1 if all rows have the same positions */
 function cachedPositions(prompt: TokenCache, own: TokenCache, distinct: number): ort.Tensor {
   const slots = prompt.capacity + own.capacity;
   const positions = new Int32Array(distinct * slots).fill(spareSlotPosition);

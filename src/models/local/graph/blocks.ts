@@ -15,7 +15,7 @@ export interface TokenBlocks {
   readonly slots: Value;
 }
 
-/** Returns a function that maps a layer's window to its attention. */
+/** Returns a function that maps a layer's window to the function that emits the layer's attention. */
 export function emitBlockMixer(
   build: DecoderBuild,
   { prompts, replies, promptPositions, replyPositions, slots }: TokenBlocks,

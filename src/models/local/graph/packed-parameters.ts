@@ -129,7 +129,7 @@ function stackedTensor(parts: readonly (StoredTensor | undefined)[]): StoredTens
   return { ...first, name, shape: [rows, ...first.shape.slice(1)], length: end - first.offset };
 }
 
-/** Computes all products in float32. The matrices are unpacked when the session loads, so they need their full size. */
+/** Computes all products in float32. Matrices are unpacked when the session loads, and then take up their full size. */
 export function unpackedParameters(
   g: GraphBuilder,
   { matrices }: PackedWeights,
