@@ -40,7 +40,7 @@ export function familyLength(family: Family<TokenSequence>): number {
   return family.reduce((sum, example) => sum + inputLength(example) - sharedLength, sharedLength);
 }
 
-/** Length of the common prefix of the family's prompts. */
+/** Returns the length of the common prefix of the family's prompts. */
 export function prefixLength([first, ...others]: Family<TokenSequence>): number {
   const { promptIds } = first!;
   return others.reduce(
@@ -49,7 +49,7 @@ export function prefixLength([first, ...others]: Family<TokenSequence>): number 
   );
 }
 
-/** Number of tokens of an example that the model reads; its last trained token is only predicted. */
+/** Returns the number of tokens of an example that the model reads; its last trained token is only predicted. */
 function inputLength({ completionIds, promptIds, trained }: TokenSequence): number {
   return promptIds.length + Math.max(0, trained?.lastIndexOf(true) ?? completionIds.length - 1);
 }
