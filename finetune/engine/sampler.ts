@@ -21,7 +21,7 @@ export interface SampledReply extends Reply {
   readonly ids: readonly number[];
   /** Natural log-probabilities among the allowed tokens, at the sampling temperature. */
   readonly logp: readonly number[];
-  /** For each token, the ids that a constraint allowed (possibly only one); null without a constraint. */
+  /** For each token, the only ids that a constraint allowed (possibly just one), or null. */
   readonly allowed: readonly (readonly number[] | null)[];
   readonly isComplete: boolean;
 }
