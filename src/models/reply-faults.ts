@@ -12,7 +12,7 @@ const templateTokens = 8;
 /** Maximum number of tokens that a template may add to a prompt: a default system prompt, a tool preamble. */
 const preambleTokens = 256;
 
-/** Returns an upper bound on tokens: one per digit, symbol or byte of other scripts, and one per three letters. */
+/** Returns an upper bound on a prompt's tokens: 1 per digit, symbol or byte of other scripts, 1 per three letters. */
 export function maxPromptTokens(messages: readonly ChatMessage[]): number {
   return messages.reduce((sum, { content }) => sum + templateTokens + maxTextTokens(content), preambleTokens);
 }
