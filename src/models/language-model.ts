@@ -103,7 +103,7 @@ export interface AttemptHooks {
   readonly onFault?: ((fault: ModelErrorKind | ReplyFault, reason: string) => void) | undefined;
 }
 
-/** Called before each pass of a local model over a single prompt, and after the last, with its tokens read or cached. */
+/** Called before each pass of a local model over one prompt, and after the last one, with its tokens read or cached. */
 export type OnRead = (read: number, of: number) => void;
 
 export interface GenerateOptions {
