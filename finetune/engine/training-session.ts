@@ -40,7 +40,7 @@ export interface TrainingSession {
   close(): Promise<void>;
 }
 
-/** @throws UserError if memory runs out, or if int8 products aren't exact here (see `requireInt8`) */
+/** @throws UserError if memory runs out, or if int8 products aren't exact here (see `requireExactInt8`) */
 export async function openTrainingSession(
   { model, folder, graph }: BuiltGraph,
   settings: SessionSettings,
