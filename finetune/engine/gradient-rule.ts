@@ -42,7 +42,7 @@ const maxWeights = 2 ** 24;
 
 /**
  * Sums the contributions of a frozen matrix's rows to a gradient, one part at a time.
- * @param part computes the contribution of `count` rows, which `cut` cuts out of a value along an axis
+ * @param emitPart computes the contribution of `count` rows, which `cut` cuts out of a value along an axis
  */
 export function sumOfParts(
   g: GraphBuilder,

@@ -8,8 +8,8 @@ import { tensorOf, writeSafetensors } from './safetensors-writer.js';
 import type { Parameter } from './training-session.js';
 
 /**
- * Creates a directory, which appears only when `write` has finished.
- * @throws UserError if another process is writing it, or if it has contents that this command didn't complete before
+ * Creates a directory, which appears only when `write` has finished. It may replace the output of a command that was
+ * killed after completing it. @throws UserError if another process is writing the directory, or if it isn't empty
  */
 export async function makeModelDirectory<T>(
   directory: string,
@@ -48,7 +48,7 @@ export function requireModelDirectory(model: string, method?: string): void {
   });
 }
 
-/** Names of the model's files: everything in the directory except subdirectories and weights in other formats. */
+/** Lists the names of the model's files: all in the directory except subdirectories and weights in other formats. */
 export function modelFiles(model: string): string[] {
   return readdirSync(model, { withFileTypes: true })
     .filter((entry) => !entry.isDirectory() && !/\.(bin|pt|pth|gguf|onnx|h5|msgpack)$/.test(entry.name))

@@ -34,10 +34,10 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
   const id = `openai/${config.name}`;
   const server = { isReached: false };
   const dialect = newDialect(baseUrl, config);
-  /** The context length that the server reports, requested until it answers. */
+  /** Promise of the context length that the server reports; requested again after a failure. */
   let contextLength: ReturnType<typeof servedContext> | undefined;
 
-  /** Sends a request, and adapts the dialect to a rejection if possible. @throws AttemptError, or another if aborted */
+  /** Sends a request; adapts the dialect to a rejection if it can. @throws AttemptError, or another error if aborted */
   const request = async (body: ChatCompletionCreateParamsNonStreaming, signal: AbortSignal) => {
     const before = { ...dialect };
     const baseURL = `${settings.baseURL}${dialect.prefix}`;

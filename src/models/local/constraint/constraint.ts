@@ -102,7 +102,7 @@ interface ReplyRules {
 }
 
 /**
- * @param thinking whether the prompt ends inside a thinking block
+ * @param isThinking whether the prompt ends inside a thinking block
  * @throws UserError if the tokenizer lacks a token for a required character
  */
 export function createConstraint(

@@ -99,7 +99,7 @@ function newEntries(results: Record<string, ort.Tensor>, layers: number, tokens:
   return { keys: parts.slice(0, layers), values: parts.slice(layers), tokens };
 }
 
-/** Creates caches on the device with WebGPU, otherwise in memory: in Node, only WebGPU can keep tensors on a device. */
+/** Opens a factory of caches on the device (WebGPU) or in memory: in Node, only WebGPU can keep tensors on a device. */
 async function openCaches({ device }: SessionSettings, shape: CacheShape) {
   if (device === shaderDevice) return openDeviceCaches(shape);
   return { make: () => new KeyValueCache(shape), close: async () => undefined };
@@ -163,7 +163,7 @@ function feeds(config: DecoderConfig, input: ForwardInput): Record<string, ort.T
   return tensors;
 }
 
-/** @param distinct number of rows, or 1 if all rows have the same positions */
+/** @param distinctRows number of rows, or 1 if all rows have the same positions */
 function cachedPositions(prompt: TokenCache, own: TokenCache, distinct: number): ort.Tensor {
   const slots = prompt.capacity + own.capacity;
   const positions = new Int32Array(distinct * slots).fill(spareSlotPosition);

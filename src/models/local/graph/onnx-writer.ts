@@ -74,7 +74,7 @@ export interface OnnxGraph {
 const opset = 17;
 const irVersion = 9;
 
-/** @param declared whether inputs and outputs declare their shapes */
+/** @param declaresShapes whether inputs and outputs declare their shapes */
 export function writeOnnxModel(graph: OnnxGraph, declared = true): Uint8Array {
   return Buffer.concat([
     integerField(1, irVersion),

@@ -73,7 +73,7 @@ function modelId(path: string, adapter?: string): string {
   return `local/${[path, ...(adapter === undefined ? [] : [adapter])].map(modelName).join('+')}`;
 }
 
-/** @param chosen options added to every job */
+/** @param jobOptions options added to every job */
 function languageModel(
   id: string,
   config: LocalConfig,
