@@ -108,9 +108,9 @@ console.log = (...values: unknown[]) => context.print(format(...values));
 const closingMs = 4000;
 
 /**
- * For commands with `finishingText`, the first Ctrl-C lets them finish and the second aborts them. SIGTERM (from `timeout`,
- * systemd, Docker, Slurm) and SIGHUP (from a closed terminal) abort them immediately, because a SIGKILL may follow.
- * A dry run has nothing to finish, so any signal kills it, even while it reads a model.
+ * Runs a command. If it has `finishingText`, the first Ctrl-C stops it after pending work, and the second aborts it.
+ * SIGTERM (from `timeout`, systemd, Docker, Slurm) and SIGHUP (from a closed terminal) abort it immediately, because a
+ * SIGKILL may follow. A dry run has nothing to finish, so any signal kills it, even while it reads a model.
  */
 async function execute<T>(command: Command<T>, args: Arguments<unknown, T>): Promise<void> {
   const finishingText = 'dryRun' in args && args.dryRun === true ? undefined : command.finishingText;
@@ -217,8 +217,8 @@ function addGroup(y: Argv, name: string, describe: string, group: readonly Liste
 const homePattern = /^(--?[\w-]+=)?((?:~|\$HOME|\$\{HOME\})(?:\/.*)?)$/s;
 
 /**
- * The arguments of this process, with the home directory expanded. If the command accepts `key=value` overrides, they
- * are moved to where no option consumes them.
+ * Returns the arguments of this process, with the home directory expanded. If the command accepts `key=value`
+ * overrides, moves them to where no option consumes them.
  */
 async function readArguments(): Promise<readonly string[]> {
   const command = findCommand(words).command;

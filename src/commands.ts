@@ -10,7 +10,7 @@ import type { LoadedCommand } from './mcp/serve-mcp.js';
 
 type Group = readonly [name: string, describe: string, commands: readonly ListedCommand[]];
 
-/** Supplies `part` as the third argument of a command's `execute`. */
+/** Supplies `extra` as the third argument of a command's `execute`. */
 const withExtraArgument = <Options, Extra>(
   {
     execute,
@@ -203,7 +203,7 @@ const commandByPath: ReadonlyMap<string, ListedCommand | undefined> = new Map(
   ),
 );
 
-/** The command or group named by the first words; `path` contains these words, and is empty if they name none. */
+/** Finds the command or group that the first words name; `path` contains these words, and is empty if none is named. */
 export function findCommand([first = '', second]: readonly string[]) {
   const path = [`${first} ${second}`, first].find((words) => commandByPath.has(words)) ?? '';
   return { path, command: commandByPath.get(path) };
@@ -212,7 +212,7 @@ export function findCommand([first = '', second]: readonly string[]) {
 /** True if the command accepts overrides, either after a config or, like `check`, among its configs. */
 export const takesOverrides = ([signature]: ListedCommand) => /\[overrides|[<[]configs/.test(signature);
 
-/** The path of the most similar command, e.g. `finetune train` for `trian`. */
+/** Returns the path of the most similar command, e.g. `finetune train` for `trian`; undefined if none is similar. */
 function nearestCommand(typed: string): string | undefined {
   const paths = [...commandByPath.keys()];
   const word = /^(rm|del|delete)$/.test(typed) ? 'remove' : typed;
@@ -220,7 +220,7 @@ function nearestCommand(typed: string): string | undefined {
   return paths.find((path) => path === near || path.endsWith(` ${near}`));
 }
 
-/** A command's first example that contains `word`; if none does, its first example. */
+/** Returns a command's first example that contains `word`; if none does, its first example. */
 async function exampleOf([, , load]: ListedCommand, word = ''): Promise<string> {
   const { options } = await load();
   const help = await options(yargs([]).scriptName('policyloop').locale('en').wrap(null)).getHelp();
@@ -229,7 +229,7 @@ async function exampleOf([, , load]: ListedCommand, word = ''): Promise<string> 
 }
 
 /**
- * The error for an invalid command line; its hint says what to write instead.
+ * Returns the error for an invalid command line; its hint says what to write instead.
  * @param message the message from yargs
  */
 export async function usageError(message: string, words: readonly string[]): Promise<UserError> {
@@ -277,7 +277,7 @@ export async function usageError(message: string, words: readonly string[]): Pro
   return error(`${key ? `unknown option: --${key}` : problem}; ${usage}`, `${advice}; `, near);
 }
 
-/** The names of a command's options, without its positional arguments. */
+/** Returns the names of a command's options, without its positional arguments. */
 async function optionsOf(command: ListedCommand): Promise<readonly string[]> {
   const positionals = command[0].split(' ').map((place) => place.replaceAll(/[^\w-]/g, ''));
   return Object.keys((await declaredOptions(command)).key).filter((option) => !positionals.includes(option));
@@ -297,8 +297,8 @@ const kindsByCommand: Readonly<Record<string, readonly ConfigKindName[]>> = {
 };
 
 /**
- * Completions of the last word of a command line: commands, options, runs or bundled configs; empty for files, which
- * the shell completes.
+ * Returns completions of the last word of a command line: commands, options, runs or bundled configs; none for files,
+ * which the shell completes.
  * @param words after the program's name; the last may be empty
  */
 export async function completions(words: readonly string[], cwd: string): Promise<readonly string[]> {

@@ -35,7 +35,7 @@ function mayImport(from: string, to: string): boolean {
   return order.indexOf(layerOf(to)) <= order.indexOf(layerOf(from));
 }
 
-describe('the order of folders', () => {
+describe('the order of folders in src and finetune', () => {
   it('includes every folder', () => {
     const all = modules.filter(({ path }) => !entries.includes(path));
     const unknown = all.filter(
@@ -61,11 +61,11 @@ describe('the order of folders', () => {
 });
 
 describe('import cycles', () => {
-  it("don't exist between files, even among imports of types", () => {
+  it("don't exist between files of src and finetune, even among imports of types", () => {
     expect(circles(fileGraph(modules))).toEqual([]);
   });
 
-  it("don't exist between folders, even among imports of types", () => {
+  it("don't exist between folders of src and finetune, even among imports of types", () => {
     expect(circles(folderGraph(modules))).toEqual([]);
   });
 
@@ -80,7 +80,7 @@ describe('import cycles', () => {
   });
 });
 
-it('docs/explanation/design.md lists the folders in order, one per line', () => {
+it('docs/explanation/design.md lists the folders of src and finetune in order, one per line', () => {
   const design = readFileSync(join(root, 'docs', 'explanation', 'design.md'), 'utf8');
   const tree = design.slice(design.indexOf('## The tree')).split('```')[1]!;
   const drawn = (folder: string) => {
@@ -106,7 +106,7 @@ it('every folder of src, finetune and test has at most 20 files, apart from fixt
   expect(crowded).toEqual([]);
 });
 
-describe('side effects occur only in the allowed files', () => {
+describe('only the allowed files of src and finetune use', () => {
   it.each([
     [
       'process.env and process.argv',
@@ -151,7 +151,7 @@ describe('budgets', () => {
     expect(linesOf(['test'], /\.ts$/)).toBeLessThanOrEqual(50_800);
   });
 
-  it('allow 7,000 lines in scripts and bench, without the recorded rows', () => {
+  it('allow 7,000 lines in scripts and bench, not counting the recorded rows', () => {
     expect(linesOf(['scripts', 'bench'], /^(?!.*\/rows\/)/)).toBeLessThanOrEqual(7_000);
   });
 
@@ -177,7 +177,7 @@ describe('budgets', () => {
   });
 
   it.each(single)(
-    'limit the help of %s to a screen of 50 lines and 80 columns',
+    'limit the help of %s to 50 lines at a width of 80 columns',
     async (_signature, _describe, load) => {
       const { options } = await load();
       const help = await options(yargs([]).wrap(80)).getHelp();

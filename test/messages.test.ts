@@ -43,9 +43,9 @@ const keys: readonly Case[] = [
     'suggest the camelCase form of a snake_case key',
     'environment: CartPole-v1\nmodel: {provider: openai, name: m, base_url: http://x}',
   ],
-  ['name the key of a local model', 'environment: CartPole-v1\nmodel: {provider: local, name: q.gguf}'],
+  ['suggest `path` for a local model', 'environment: CartPole-v1\nmodel: {provider: local, name: q.gguf}'],
   [
-    'say that a key is named, not written',
+    'suggest apiKeyEnv for apiKey',
     'environment: CartPole-v1\nmodel: {provider: openai, name: m, apiKey: sk-1}',
   ],
   ['report keys of Object.prototype as unknown', `${valid}constructor: 1\n__proto__: {x: 1}`],
@@ -91,9 +91,9 @@ const unions: readonly Case[] = [
   ],
 ];
 
-const contradictorySettings: readonly Case[] = [
+const contradictions: readonly Case[] = [
   [
-    'cover empty ranges, unsorted edges and inconsistent actions',
+    'report empty ranges, unsorted edges and inconsistent actions',
     `${valid}policy:\n  kind: q-table\n  low: 3\n  high: 3\n  discretize:\n    - {low: 1, high: 0, bins: 3}\n    - {edges: [0, 2, 2]}\n  actions: [[1], [0, 1], [1]]`,
   ],
   [
@@ -156,21 +156,22 @@ const overrides: readonly Case[] = [
   ['report a value of the wrong type', file, 'iterations=abc'],
   ['suggest the nearest provider', file, 'model.provider=cma'],
   ['suggest the provider written without its hyphen', file, 'model.provider=cmaes'],
-  ['name the key for a provider that needs no more', file, 'model=cma-es'],
+  ['suggest model.provider for a provider that is set as the model', file, 'model=cma-es'],
   ['list booleans and words together', file, 'model.think=hgh'],
   ['name a key that the new provider requires', file, 'model.provider=openai', 'model.name='],
   ['report the removal of a required key', file, 'environment='],
   ['name the key that an incomplete section lacks', file, 'target.hold=3'],
-  ['report an override that conflicts with the file', file, 'target={return: 5, hold: 999}'],
-  ['report keys of Object.prototype as unknown', file, '__proto__.x=1', 'environment.options.__proto__.x=1'],
+  ['report an override that conflicts with another setting', file, 'target={return: 5, hold: 999}'],
+  ['reject keys of Object.prototype', file, '__proto__.x=1', 'environment.options.__proto__.x=1'],
   ['name the command for several runs', file, 'repeats=3'],
-  ['report several bad overrides at once', file, 'iterations', 'memory.bset=3', 'seed=1'],
+  ['report several bad overrides at once', file, 'modle=x', 'memory.bset=3', 'seed=1'],
 ];
 
-describe.each(
-  Object.entries<readonly Case[]>({ keys, values, unions, contradictorySettings, files, overrides }),
-)('error messages about %s', (_, cases) => {
-  it.each(cases)('%s', (_title, text, ...overrides) => {
-    expect(screen(text, overrides)).toMatchSnapshot();
-  });
-});
+describe.each(Object.entries<readonly Case[]>({ keys, values, unions, contradictions, files, overrides }))(
+  'error messages about %s',
+  (_, cases) => {
+    it.each(cases)('%s', (_title, text, ...overrides) => {
+      expect(screen(text, overrides)).toMatchSnapshot();
+    });
+  },
+);

@@ -35,7 +35,7 @@ const sources = ['src', 'finetune'].flatMap((folder) =>
     .map((file) => join(folder, file)),
 );
 
-it('no call spreads data into its arguments', () => {
+it('push, Math.max and similar methods are never called with spread arguments in src or finetune', () => {
   expect(sources.length).toBeGreaterThan(500);
   expect(sources.flatMap((file) => spreadCalls(file, readFileSync(join(root, file), 'utf8')))).toEqual([]);
   expect(spreadCalls('a.ts', 'f(...a); [...a]; Math.max(1, 2); list.push(a)')).toEqual([]);

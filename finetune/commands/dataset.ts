@@ -104,19 +104,20 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
       ? JSON.stringify({ out: shownPath(out, context.cwd), ...manifest } satisfies Output)
       : fitText(describe(manifest, shownPath(out, context.cwd), context.columns), context.columns),
   );
-  for (const { message, hint } of manifest.alarms) {
-    context.note(`${styleText('yellow', 'alarm')} ${message}\n  hint: ${hint}`);
-  }
   const { enclosingPlan } = await import('../../src/runs/finder.js');
   const { resultFiles } = await import('../../src/studies/plan.js');
-  for (const directory of new Set(paths.flatMap((path) => enclosingPlan(path)?.directory ?? []))) {
+  const sweeps = [...new Set(paths.flatMap((path) => enclosingPlan(path)?.directory ?? []))];
+  const unfinished = sweeps.flatMap((directory) => {
     const sweep = readOwnJson(join(directory, resultFiles.sweep)) as SweepResult | undefined;
     const sweptSettings = sweep?.tasks.flatMap(({ settings }) => settings) ?? [];
     const missingRuns = sweptSettings.reduce((sum, { runs }) => sum + sweep!.seeds.length - runs, 0);
-    if (missingRuns > 0)
-      context.note(
-        `${shownPath(directory, context.cwd)} lacks ${plural(missingRuns, 'run')}: repeat its command to add them`,
-      );
+    const lacks = `${shownPath(directory, context.cwd)} lacks ${plural(missingRuns, 'run')}`;
+    return missingRuns > 0 ? [`${lacks}: repeat its command to add them`] : [];
+  });
+  for (const line of unfinished) context.note(line);
+  for (const { kind, message, hint } of manifest.alarms) {
+    const advice = kind === 'few' && unfinished.length > 0 ? 'add the missing runs first' : hint;
+    context.note(`${styleText('yellow', 'alarm')} ${message}\n  hint: ${advice}`);
   }
   return dataset.train.length === 0 ? exitCodes.failure : 0;
 }

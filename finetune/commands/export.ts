@@ -1,4 +1,4 @@
-/** `policyloop finetune export <source> --to …`: writes a model or an adapter for other programs, or a job for TRL. */
+/** `policyloop finetune export <source> --to …`: writes a model for other programs, or a training job for TRL. */
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, commonOptions, kinds, splitList } from '../../src/base/command.js';
@@ -73,7 +73,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   }
 }
 
-/** @throws UserError for an option that the target doesn't use */
+/** @throws UserError for an option, or overrides, that the target doesn't use */
 function rejectUnused(args: Args, used: readonly string[]): void {
   const field = (['model', 'dtype', 'ignoreKeys'] as const).find(
     (key) => args[key] !== undefined && !used.includes(key),

@@ -79,11 +79,12 @@ const emptySplit: Check = ({ train, validation, plan }) => {
   };
 };
 
-/** Warns if more than twice the wanted share is held out, or less than half of it. */
+/** Warns if the share held out is more than twice the requested one, or less than half of it but above 0. */
 const shareMismatch: Check = ({ plan, recipe, train, validation }) => {
   const total = train.length + validation.length;
   const share = validation.length / total;
-  if (plan.kind !== 'share' || share === 0 || Math.abs(Math.log2(share / plan.share)) <= 1) return undefined;
+  if (plan.kind !== 'share' || validation.length === 0 || Math.abs(Math.log2(share / plan.share)) <= 1)
+    return undefined;
   const related =
     recipe === 'demonstrations' ? 'games with equal starts or turns' : 'runs that share a seed or a prompt';
   return {

@@ -24,7 +24,7 @@ export interface Lineage extends EvaluationRef {
   readonly prompt: string;
   /** One-based iteration of the prompt; for a demonstration, the turn. */
   readonly promptIteration: number;
-  /** Number of evaluations that the prompt lists; for a demonstration, the number of turns. */
+  /** Number of evaluations that the prompt lists; for a demonstration, the number of previous turns. */
   readonly history: number;
   /** The best score that the prompt names; missing if there is none. */
   readonly incumbent?: number;

@@ -46,7 +46,7 @@ const lineageSchema = z.looseObject({
     hash: z.string().nullable(),
     /** The adapter that the training continued. */
     adapter: z.string().optional(),
-    /** Lineage of the base or, if given, of `adapter`; null if there is none or the base's weights weren't used. */
+    /** Lineage of `adapter` or else of the base; null if it has none, or the base's files are missing or unused. */
     get lineage() {
       return lineageSchema.nullable();
     },
@@ -173,7 +173,7 @@ export function trainedEnvironments({ base, dataset }: TrainingLineage): readonl
 const maxWholeBytes = 64 * 2 ** 20;
 const sampleBytes = 2 ** 20;
 
-/** SHA-256 of the model files' names, sizes and contents; for files above 64 MiB, only of the first and last MiB. */
+/** SHA-256 of the model files' names, sizes and contents; of files above 64 MiB, only the first and last MiB count. */
 export function contentHash(model: string): string {
   const hash = createHash('sha256');
   for (const path of modelFiles(model).toSorted()) {

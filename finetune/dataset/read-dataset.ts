@@ -32,7 +32,7 @@ export function replyEndId(directory: string, config: DecoderConfig, tokenizer: 
   return end;
 }
 
-/** Encodes the prompt as in generation, and the reply as the model would write it, followed by `end`. */
+/** Encodes the prompt as in generation, and the reply as the model would write it, followed by `endId`. */
 export function encodeExample(
   tokenizer: ChatTokenizer,
   endId: number,
@@ -58,7 +58,7 @@ const pairSchema = promptedSchema.extend({ chosen: nonEmptyText, rejected: nonEm
 
 type Split = 'train' | 'validation';
 
-/** @throws UserError if the file doesn't exist, or a row doesn't contain a single reply */
+/** @throws UserError if the file doesn't exist, or a row has no valid prompt and completion */
 export function readConversations(dataset: string, split: Split): readonly Conversation[] {
   return readRows(dataset, split, rowSchema, {
     message: 'this row does not fit sft, which needs `prompt` and `completion`',
@@ -66,10 +66,10 @@ export function readConversations(dataset: string, split: Split): readonly Conve
   }).map(({ completion, ...row }) => toConversation(row, completion));
 }
 
-/** @throws UserError if the file doesn't exist, or a row doesn't contain a pair of replies */
+/** @throws UserError if the file doesn't exist, or a row has no valid prompt and pair of replies */
 export function readPairs(dataset: string, split: Split) {
   return readRows(dataset, split, pairSchema, {
-    message: 'this row must contain a pair of replies',
+    message: 'this row does not fit dpo, which needs `prompt`, `chosen` and `rejected`',
     hint: 'make the dataset with --format jsonl --recipe preference, or train with objective.kind=sft',
   });
 }

@@ -91,7 +91,7 @@ function preferencePair(run: SourceRun, step: Step, better: Proposal, worse: Pro
 /** Largest weight, as in Peng et al. 2019, before weights are scaled to mean 1. */
 const maxWeight = 20;
 
-/** Imitates all proposals except those before the first evaluation; `weightByTask` sets their weights. */
+/** Imitates all proposals whose prompt names a best score; `weightByTask` sets their weights. */
 export function weightedExamples(run: SourceRun): readonly Imitation[] {
   const steps = run.steps.filter(({ best }) => best !== undefined);
   return steps.flatMap((step) => step.proposals.map((one) => toImitation(run, 'weighted', step, one)));

@@ -23,7 +23,7 @@ export function fitPrompts(run: SourceRun, context: number): SourceRun {
   return result;
 }
 
-/** Number of tokens by which the longest prompt with its longest reply exceeds the context. */
+/** Largest number of tokens by which a prompt and its longest reply exceed the context; 0 or less if all fit. */
 const excess = (run: SourceRun, context: number): number =>
   largest(
     run.steps.map(

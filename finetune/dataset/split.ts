@@ -58,7 +58,7 @@ export function validationRuns(
 
 type RunGroup = readonly RunToSplit[];
 
-/** Draws groups that bring the total size nearer to the share. With two or more groups, each side gets at least one. */
+/** Draws groups that bring the total size nearer to the share. Each side gets one if two or more have examples. */
 function drawShare(groups: readonly RunGroup[], share: number, seed: number): RunGroup {
   const sizeOf = (group: RunGroup) => sum(group.map(({ size = 1 }) => size));
   const shuffledGroups = shuffled(groups.filter(sizeOf), createGenerator(seed));

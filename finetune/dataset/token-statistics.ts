@@ -48,7 +48,7 @@ export interface SplitStatistics {
   /** This and the next two are undefined if there are no examples. */
   readonly promptTokens?: Distribution | undefined;
   readonly completionTokens?: Distribution | undefined;
-  /** Number of evaluations that each prompt lists; for demonstrations, number of turns. */
+  /** Number of evaluations that each prompt lists; for demonstrations, of previous turns. */
   readonly history?: Distribution | undefined;
 }
 

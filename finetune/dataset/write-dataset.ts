@@ -1,4 +1,4 @@
-/** Writes a dataset directory: rows in our own format or those of other trainers, lineage and manifest. */
+/** Writes a dataset directory: rows (in our own format or another trainer's), lineage and manifest. */
 import { createHash } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -10,7 +10,7 @@ interface GradientHints {
   readonly constants?: readonly Value[];
   /** Values that are cheap to compute; the backward pass recomputes them, so they aren't kept. */
   readonly cheapValues?: ReadonlySet<Value>;
-  /** Maps a gather's indices to their inverse, which gathers the gradients back: for a repeated row, only one. */
+  /** Maps a gather's indices to the inverse, which gathers gradients back; of a repeated row's gradients, only one. */
   readonly inverses?: ReadonlyMap<Value, Value>;
 }
 
@@ -62,7 +62,7 @@ export function emitGradients(
   return new Map(parameters.filter((name) => totals.has(name)).map((name) => [name, totals.get(name)!]));
 }
 
-/** Values that depend on a parameter, except through `constants`. */
+/** Returns the values that depend on a parameter, except through `constants`. */
 function activeValues(
   nodes: readonly OnnxNode[],
   parameters: readonly Value[],
@@ -96,7 +96,7 @@ export function recordingSource(
 
 const productOperators: ReadonlySet<string> = new Set(['Gemm', 'MatMulNBits']);
 
-/** The outputs of `nodes` that the backward pass recomputes. */
+/** Returns the outputs of `nodes` that the backward pass recomputes. */
 export function droppedValues(nodes: readonly OnnxNode[], kept: ReadonlySet<Value>): ReadonlySet<Value> {
   const cheapNodes = nodes.filter(({ op }) => !productOperators.has(op));
   return new Set(cheapNodes.flatMap(({ outputs }) => outputs).filter((value) => !kept.has(value)));

@@ -21,7 +21,7 @@ export interface TokenExample extends TokenSequence {
 /** Examples read together; the model reads the common prefix of their prompts only once. */
 export type Family<E extends TokenSequence = TokenExample> = readonly E[];
 
-/** An example's values for the objective's inputs, by name: one number for all tokens, or one per completion token. */
+/** Returns an example's values for the objective's inputs: one number for all tokens, or one per completion token. */
 export type GetInputs<E extends TokenSequence> = (
   example: E,
 ) => Readonly<Record<string, number | ArrayLike<number>>>;
@@ -34,13 +34,13 @@ export function trainedLength({ completionIds, trained }: TokenSequence): number
   return trained === undefined ? completionIds.length : trained.filter(Boolean).length;
 }
 
-/** Number of tokens the model reads. */
+/** Returns the number of tokens of a family that the model reads. */
 export function familyLength(family: Family<TokenSequence>): number {
   const sharedLength = prefixLength(family);
   return family.reduce((sum, example) => sum + inputLength(example) - sharedLength, sharedLength);
 }
 
-/** Length of the common prefix of the family's prompts. */
+/** Returns the length of the common prefix of the family's prompts. */
 export function prefixLength([first, ...others]: Family<TokenSequence>): number {
   const { promptIds } = first!;
   return others.reduce(
@@ -49,7 +49,7 @@ export function prefixLength([first, ...others]: Family<TokenSequence>): number 
   );
 }
 
-/** Number of tokens of an example that the model reads; its last trained token is only predicted. */
+/** Returns the number of tokens of an example that the model reads; its last trained token is only predicted. */
 function inputLength({ completionIds, promptIds, trained }: TokenSequence): number {
   return promptIds.length + Math.max(0, trained?.lastIndexOf(true) ?? completionIds.length - 1);
 }
@@ -74,7 +74,7 @@ interface BatchInput {
 /** Concatenated sequences and their targets: the inputs of the training graph by name (see `buildTrainingGraph`). */
 export type Batch = Readonly<Record<string, BatchInput>>;
 
-/** Position given to empty slots. It is later than any query, so the causal mask always hides them. */
+/** Position given to empty slots. It is later than any query's, so the causal mask always hides them. */
 const emptySlotPosition = 2 ** 30;
 
 /** Packs families into one batch, in which each example attends only to its own prompt and itself. */
@@ -198,7 +198,7 @@ export interface ExampleResult<E extends TokenSequence> {
   readonly outputs: Readonly<Record<string, Float64Array>>;
 }
 
-/** Distributes the values of a batch's targets to its examples: one per completion token, 0 for untrained tokens. */
+/** Splits the values of a batch's targets among its examples: one per completion token, 0 for untrained tokens. */
 export function distribute<E extends TokenSequence>(
   families: readonly Family<E>[],
   values: ArrayLike<number>,

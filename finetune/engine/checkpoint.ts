@@ -45,7 +45,7 @@ export function initialState(parameters: readonly Parameter[]): TrainingState {
   };
 }
 
-/** Keeps the parameters if their loss is lower than all earlier losses; with `ties`, also if it equals the lowest. */
+/** Keeps the parameters if their loss is below all earlier losses; with `keepTies`, also if it equals the lowest. */
 export function keepBest(state: TrainingState, loss: number, keepTies: boolean): boolean {
   const isBest = state.best === undefined || loss < state.best.loss || (keepTies && loss === state.best.loss);
   if (isBest)
@@ -53,15 +53,15 @@ export function keepBest(state: TrainingState, loss: number, keepTies: boolean):
   return isBest;
 }
 
-/** The parameters of the best evaluation; without evaluations, the current parameters. */
+/** Returns the parameters of the best evaluation or, without evaluations, the current parameters. */
 export const bestParameters = ({ best, parameters }: TrainingState): readonly Parameter[] =>
   best === undefined
     ? parameters
     : parameters.map(({ name, shape }, index) => ({ name, shape, values: best.values[index]! }));
 
 /**
- * SHA-256 of descriptions, such as settings and examples, and of samples of the initial parameters. Only a run with the
- * same identity can resume from a checkpoint.
+ * Hashes descriptions, such as settings and examples, and samples of the initial parameters (SHA-256). Only a run with
+ * the same identity can resume from a checkpoint.
  */
 export function identityOf(descriptions: Iterable<unknown>, parameters: readonly Parameter[] = []): string {
   const hash = createHash('sha256');
@@ -136,7 +136,7 @@ export function readCheckpoint(
   };
 }
 
-/** Number of threads that the interrupted run used; undefined if there is no checkpoint. */
+/** Returns the number of threads that the interrupted run used; undefined if there is no checkpoint. */
 export function checkpointThreads(file: string): number | undefined {
   return existsSync(file) ? progressOf(readSafetensors(file).metadata).threads : undefined;
 }

@@ -14,7 +14,7 @@ import { tensorOf, writeSafetensors } from './safetensors-writer.js';
 import { elementCount, type LoraSettings, type ParameterShape } from './trainable.js';
 import type { Parameter } from './training-session.js';
 
-/** As in PEFT: A is uniform in ±1/√in (Kaiming with a = √5) and B is 0, so the adapter has no effect at first. */
+/** Initialises an adapter as in PEFT: A is uniform in ±1/√in (Kaiming, a = √5), and B is 0, so it has no effect yet. */
 export function initialAdapter(parameters: readonly ParameterShape[], seed: number): Parameter[] {
   const random = createGenerator(seed);
   return parameters.map(({ name, shape }) => {
@@ -69,7 +69,7 @@ export function readWeights(config: DecoderConfig, weights: StoredTensors): Para
 
 const rangeSchema = z.looseObject({ initializer_range: z.number().positive().default(0.02) });
 
-/** `initializer_range` of config.json, or 0.02 if it is missing. @throws UserError if it isn't a positive number */
+/** Reads config.json's `initializer_range` (default: 0.02). @throws UserError if it isn't a positive number */
 export function initializerRange(directory: string): number {
   const file = path.join(directory, 'config.json');
   const parsed = rangeSchema.safeParse(readJson(file) ?? {});

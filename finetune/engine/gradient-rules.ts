@@ -87,7 +87,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
       : g.integers(sizes.map(({ factor }) => factor));
     return g.addNode('Split', [outputs[0]!, lengths], sizes.length, { axis });
   },
-  /** Rows of a matrix. Gathers the gradients back by the inverse, if known; otherwise sums those of repeated rows. */
+  /** Selects rows. Gathers the gradients back by the inverse, if known; otherwise sums those of repeated rows. */
   Gather: (context) => {
     const { g, node, outputs, inverse } = context;
     const [table, indices] = node.inputs as [Value, Value];

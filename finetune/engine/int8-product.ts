@@ -46,7 +46,7 @@ export function int8Parameters(
   };
 }
 
-/** x·R, or x·Rᵀ if `transposed` is 1: rotates the columns as `rotateRows` rotates the weights. */
+/** Emits x·R, or x·Rᵀ if `transposed` is 1: rotates the columns as `rotateRows` rotates the weights. */
 function rotate(g: GraphBuilder, x: Value, columns: number, transposed: 0 | 1): Value {
   const block = blockSize(columns);
   const matrix = g.floats('float32', [...rotationMatrix(block)], [block, block]);
@@ -56,7 +56,7 @@ function rotate(g: GraphBuilder, x: Value, columns: number, transposed: 0 | 1): 
 }
 
 /**
- * x·codes, with each row of x [N, in] quantized to 8 bits (uint8 with zero point 128).
+ * Emits x·codes, with each row of x [N, in] quantized to 8 bits (uint8 with zero point 128).
  * @param codes int8 [in, out]
  * @param scales per-column factors of the result: [out], or [1] for all columns
  */
@@ -97,7 +97,7 @@ export const int8ProductRule: Rule = ({ g, node, outputs, needsGradient, shape }
  */
 const maxBlockSize = 64;
 
-/** Size of a rotation block: the largest power of two ≤ 64 that divides the number of columns. */
+/** Returns the size of a rotation block: the largest power of two ≤ 64 that divides the number of columns. */
 function blockSize(columns: number): number {
   let block = 1;
   while (block < maxBlockSize && columns % (2 * block) === 0) block *= 2;
@@ -123,7 +123,7 @@ export function rotateRows(rows: Float32Array, columns: number): void {
   }
 }
 
-/** One block of R: [block, block]. */
+/** Returns one block of R: [block, block]. */
 function rotationMatrix(block: number): Float32Array {
   const rows = new Float32Array(block * block);
   for (let i = 0; i < block; i++) rows[i * (block + 1)] = 1;

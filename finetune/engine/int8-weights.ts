@@ -1,4 +1,4 @@
-/** Frozen matrices in int8 with one scale per row, computed on first use and cached (see `cachedFile`). */
+/** Frozen matrices in int8 with one scale per row, computed on first use and cached (see `ensureCachedFile`). */
 import { multipliedMatrices } from '../../src/models/local/graph/packed-parameters.js';
 import {
   type PackedMatrix,

@@ -25,7 +25,7 @@ export function sessionBytes(graph: Graph, config: DecoderConfig, step: Batch, v
   return trainingBytes + 2 * evaluationBytes + 4 * logitBytes;
 }
 
-/** Bytes of the values that the backward pass keeps, and of those that it recomputes, in all layers. */
+/** Computes the bytes of the values that the backward pass keeps, and of those that it recomputes, in all layers. */
 function activationBytes({ cheapValues, forward, graph }: Graph, batch: Batch) {
   const inputs = forward.inputs.map((one) => ({ ...one, shape: batch[one.name]?.shape ?? one.shape }));
   const shapes = inferShapes({ ...forward, inputs });

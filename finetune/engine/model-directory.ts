@@ -8,29 +8,31 @@ import { tensorOf, writeSafetensors } from './safetensors-writer.js';
 import type { Parameter } from './training-session.js';
 
 /**
- * Creates a directory, which appears only when `write` has finished.
- * @throws UserError if another process is writing it, or if it has contents that this command didn't complete before
+ * Creates a directory, which appears only when `write` has finished. It may replace the output of a command that was
+ * killed after completing it. @throws UserError if another process is writing the directory, or if it isn't empty
  */
 export async function makeModelDirectory<T>(
   directory: string,
   write: (draft: string) => Promise<T> | T,
+  field = 'output',
 ): Promise<T> {
   // Replace the target of a symbolic link, not the link itself.
   const output = existsSync(directory) ? realpathSync(directory) : path.resolve(directory);
   const contents = existsSync(output) ? readdirSync(output) : [];
   if (contents.length > 0 && !isReplaceable(output))
     throw new UserError({
-      field: 'output',
+      field,
       value: output,
       message: contents.includes('config.json')
         ? 'this directory already contains a model'
         : 'this directory is not empty',
       hint: 'choose a new directory',
     });
-  return writeAtomic(output, async (draft): Promise<T> => {
+  const make = async (draft: string) => {
     mkdirSync(draft);
     return write(draft);
-  });
+  };
+  return writeAtomic(output, make, field);
 }
 
 /** @throws UserError for a GGUF file, because the output of training and export reuses files of a model directory */
@@ -46,7 +48,7 @@ export function requireModelDirectory(model: string, method?: string): void {
   });
 }
 
-/** Names of the model's files: everything in the directory except subdirectories and weights in other formats. */
+/** Lists the names of the model's files: all in the directory except subdirectories and weights in other formats. */
 export function modelFiles(model: string): string[] {
   return readdirSync(model, { withFileTypes: true })
     .filter((entry) => !entry.isDirectory() && !/\.(bin|pt|pth|gguf|onnx|h5|msgpack)$/.test(entry.name))

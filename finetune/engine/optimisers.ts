@@ -14,7 +14,7 @@ export interface RateSchedule {
   readonly floor: number;
 }
 
-/** Fraction of the peak rate at a zero-based step. The first step of a warm-up uses 1/warmupSteps, not 0. */
+/** Returns the fraction of the peak rate at a zero-based step. A warm-up starts with 1/warmupSteps, not with 0. */
 export function scheduleFactor({ kind, warmupSteps, totalSteps, floor }: RateSchedule, step: number): number {
   if (step < warmupSteps) return (step + 1) / warmupSteps;
   const progress = Math.min(1, (step - warmupSteps) / Math.max(1, totalSteps - warmupSteps));
@@ -133,7 +133,7 @@ export async function openMuon(settings: MuonSettings, threads: number): Promise
 /** Coefficients of the polynomial a·x + b·x³ + c·x⁵, which pushes singular values in (0, 1] towards 1. */
 const [a, b, c] = [3.4445, -4.775, 2.0315];
 
-/** Maps x [R, C] to y with singular values near 1, using the smaller Gram matrix. */
+/** Builds a graph that maps x [R, C] to y with singular values near 1, using the smaller Gram matrix. */
 function buildOrthogonalizer(isTall: boolean) {
   const g = new GraphBuilder();
   const input = g.input('x', 'float32', ['R', 'C']);

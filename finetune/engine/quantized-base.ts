@@ -34,7 +34,7 @@ interface BlockLayout {
   readonly padded: number;
 }
 
-/** Float32 matrix [count, padded]; for 4 bits on the CPU, its even and its odd columns, each [count, padded/2]. */
+/** Emits a float32 matrix [count, padded]; for 4 bits without shaders, its even and odd columns [count, padded/2]. */
 function dequantize(
   { g }: RuleContext,
   emit: AddConstant,

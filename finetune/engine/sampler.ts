@@ -21,7 +21,7 @@ export interface SampledReply extends Reply {
   readonly ids: readonly number[];
   /** Natural log-probabilities among the allowed tokens, at the sampling temperature. */
   readonly logp: readonly number[];
-  /** For each token, the ids that a constraint allowed (possibly only one); null without a constraint. */
+  /** For each token, the only ids that a constraint allowed (possibly just one), or null. */
   readonly allowed: readonly (readonly number[] | null)[];
   readonly isComplete: boolean;
 }
@@ -156,7 +156,7 @@ interface Query {
 
 type Encode = (messages: readonly ChatMessage[]) => readonly number[];
 
-/** Number of prompts whose tokens are cached; small environments repeat their prompts. */
+/** Maximum number of prompts whose tokens are cached; small environments repeat their prompts. */
 const maxCachedPrompts = 1024;
 
 function createEncoder(tokenizer: ChatTokenizer): Encode {
@@ -170,7 +170,7 @@ function createEncoder(tokenizer: ChatTokenizer): Encode {
   };
 }
 
-/** Token ids of a conversation's next prompt. Reuses the sampled ids if the prompt contains the whole conversation. */
+/** Encodes a conversation's next prompt. Reuses the sampled ids if the prompt contains the whole conversation. */
 function promptIdsOf(
   tokenizer: ChatTokenizer,
   encode: Encode,

@@ -57,13 +57,13 @@ function toDimension(size: number | string): Dimension {
   return typeof size === 'number' ? { factor: size, symbols: [] } : { factor: 1, symbols: [size] };
 }
 
-/** Elements of an int64 constant; undefined for anything else. */
+/** Returns the elements of an int64 constant; undefined for anything else. */
 function integersOf({ data, type }: OnnxInitializer): number[] | undefined {
   if (type !== 'int64' || data.kind !== 'inline') return undefined;
   return Array.from(new BigInt64Array(data.bytes.slice().buffer), Number);
 }
 
-/** Elements of the node's result if it is a vector of sizes, else undefined. */
+/** Returns the elements of the node's result if it is a vector of sizes, else undefined. */
 function vectorOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): Shape | undefined {
   if (node.op === 'Shape') return inputs[0];
   if (vectors.includes(undefined)) return undefined;
@@ -205,7 +205,7 @@ export function unsupportedError(node: OnnxNode, reason: string): Error {
   return new Error(`operator ${node.op} (${node.outputs.join(', ')}) isn't supported in training: ${reason}`);
 }
 
-/** Shapes as int64 vectors, computed from the graph's inputs alone so that no value is kept just for its shape. */
+/** Returns a function that emits a value's shape from the graph's inputs, so no value is kept just for its shape. */
 export function createSizeEmitter(
   g: GraphBuilder,
   inputs: readonly OnnxValue[],

@@ -55,7 +55,7 @@ export function requireGradients({ architecture, layers }: DecoderConfig): void 
   });
 }
 
-/** The trained parameters in a fixed order: the model's, or `<module>.lora_A.weight`, `<module>.lora_B.weight`, … */
+/** Lists the trained parameters in order: the model's, or `<module>.lora_A.weight`, `<module>.lora_B.weight`, … */
 export function trainedParameters(config: DecoderConfig, trainable: TrainableSpec): ParameterShape[] {
   requireGradients(config);
   if (trainable.kind === 'all') return decoderTensors(config);
@@ -93,7 +93,7 @@ export const dropoutInputNames = { rows: 'dropout_rows', columns: 'dropout_colum
 /** A prime less than 2³¹, so that products of two residues fit into int64. */
 export const dropoutModulus = 2 ** 31 - 1;
 
-/** The decoder's parameters; trained parameters are graph inputs. `hasDropout` enables dropout. */
+/** Provides the decoder's parameters; trained ones are graph inputs. `hasDropout` enables an adapter's dropout. */
 export function trainedSource(
   g: GraphBuilder,
   config: DecoderConfig,
@@ -124,7 +124,7 @@ export function trainedSource(
   );
 }
 
-/** Parameters that are inputs of the graph, in PyTorch's orientation [out, in]. */
+/** Provides parameters that are inputs of the graph, in PyTorch's orientation [out, in]. */
 export function inputParameters(g: GraphBuilder, inputs: ReadonlyMap<string, Value>): ParameterSource {
   return {
     linear(module, x, bias) {

@@ -55,7 +55,7 @@ export function buildTrainingGraph(settings: TrainingGraphSettings) {
   const cache = config.layers.map(() => []);
   const decoder = buildDecoder(build, { ids, positions, blocks, cache, ...lengthInput(g, config) });
   for (const value of decoder.stream) keptValues.add(value);
-  // Recompute values only on the CPU; a GPU keeps them all in its own memory.
+  // With shaders, a GPU keeps all values in its own memory; otherwise, the backward pass recomputes cheap ones.
   const cheapValues = g.usesShaders
     ? new Set<Value>()
     : droppedValues(g.describe('layers').nodes, keptValues);
@@ -155,7 +155,7 @@ function tokenValues(
   };
 }
 
-/** logp [C] and entropy [C]. Each row's maximum cancels out, so it is treated as a constant without a gradient. */
+/** Emits logp [C] and entropy [C]. Each row's maximum cancels out, so it is treated as a constant without gradient. */
 function logProbabilities(
   g: GraphBuilder,
   logits: Value,

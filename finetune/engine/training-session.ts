@@ -40,7 +40,7 @@ export interface TrainingSession {
   close(): Promise<void>;
 }
 
-/** @throws UserError if memory runs out, or if int8 products aren't exact here (see `requireInt8`) */
+/** @throws UserError if memory runs out, or if int8 products aren't exact here (see `requireExactInt8`) */
 export async function openTrainingSession(
   { model, folder, graph }: BuiltGraph,
   settings: SessionSettings,
@@ -136,7 +136,7 @@ export function gradientNorm(gradients: Gradients): number {
   return Math.sqrt(sum);
 }
 
-/** Factor that scales a gradient of this norm down to `maximum`, computed as in PyTorch's `clip_grad_norm_`. */
+/** Returns the factor that scales a gradient of this norm down to `maximum`, as in PyTorch's `clip_grad_norm_`. */
 export function clipFactor(norm: number, maximum: number | undefined): number {
   return maximum === undefined ? 1 : Math.min(1, maximum / (norm + 1e-6));
 }

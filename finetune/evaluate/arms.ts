@@ -44,7 +44,8 @@ export type TrainedEnvironments =
  * @param base a directory (model, adapter, training run), GGUF file, `ollama:NAME`, `openai:NAME` or a baseline; if
  * undefined, the model that `tuned` was trained from
  * @param baselines baselines, e.g. `random` or, with settings, `hill-climb:sigma=2`
- * @throws UserError if a directory contains no model or adapter, or the base is unknown or has the same weights
+ * @throws UserError if a model or baseline can't be found, a baseline is listed with different settings, or the base is
+ * unknown or has the same weights
  */
 export function openArms(
   base: string | undefined,

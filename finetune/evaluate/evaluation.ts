@@ -37,9 +37,9 @@ export interface ExperimentResult extends ArmComparison {
   readonly name: string;
   readonly environment: string;
   readonly familiarity: Familiarity;
-  /** Lowest and highest confirmed return of all runs; normalised returns map them to 0 and 1. */
+  /** Lowest and highest confirmed return of all runs (null if none); normalised returns map them to 0 and 1. */
   readonly range: readonly [number, number] | null;
-  /** Range of possible episode returns; null if unbounded or unknown. */
+  /** Bounds of the possible episode returns; null where there is no bound or it is unknown. */
   readonly returns: readonly [low: number | null, high: number | null];
 }
 

@@ -82,7 +82,7 @@ function rewardsToGo(group: Group, { gamma, invalid }: RewardSettings): readonly
   return Array.from({ length: longest }, (_, turn) => credits.map((own) => own[turn] ?? Number.NaN));
 }
 
-/** Returns the numbers of an episode's trained tokens. */
+/** Returns one number for each trained token of an episode. */
 const trainedNumbers = (
   sequences: readonly ScoredSequence[],
   numbers: (sequence: ScoredSequence) => ArrayLike<number>,

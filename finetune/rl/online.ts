@@ -62,7 +62,7 @@ export interface OnlineOutcome {
   readonly best: Pick<EvaluationResult, 'step' | 'meanReward'> | undefined;
   /** The last evaluation; undefined if there was none in this session. */
   readonly last: EvaluationResult | undefined;
-  /** Result with new seeds (for proposers, new samples in the same held-out runs); undefined if interrupted. */
+  /** Result with new seeds (for proposers, in fresh runs of the held-out tasks); undefined if interrupted. */
   readonly confirmed: { readonly meanReward: number; readonly episodes: number } | undefined;
 }
 
@@ -177,7 +177,7 @@ async function playAndLearn(
   return { kind: 'step', step: state.step, totalSteps, samplingSeconds, ...figures };
 }
 
-/** Updates `state` in place; `permutation` is the seed for shuffling returns. @throws UserError if training diverges */
+/** Updates `state` in place; `shuffleSeed` is the seed for shuffling returns. @throws UserError if training diverges */
 export async function learnFrom(
   { objective, reference, sessions, settings }: Omit<OnlineLearning, 'task'>,
   state: TrainingState,

@@ -89,7 +89,7 @@ function lineOf(metric: Metric, terms: ReturnType<typeof termsOf>): string | und
     case 'evaluation':
       return `update ${metric.step}  ${measured} ${formatNumber(metric.meanReward, 4)} ± ${formatNumber(metric.margin ?? 0, 2)} over ${plural(metric.episodes, counted)}${metric.policyReturn === undefined ? '' : `, mean return of the proposed policies ${formatNumber(metric.policyReturn, 4)}`}${metric.best ? ', the best so far' : ''}`;
     case 'final':
-      return `confirmed  ${measured} ${formatNumber(mean(metric.returns), 4)} over ${plural(metric.returns.length, counted)}${sampled === 'episode' ? ' that were used for nothing else' : ', with newly sampled replies'}`;
+      return `confirmed  ${measured} ${formatNumber(mean(metric.returns), 4)} over ${plural(metric.returns.length, counted.replace('held-out', 'fresh'))}`;
     case 'baseline':
       return `${metric.label}: mean best return per run ${formatNumber(metric.bestReturn ?? Number.NaN, 4)}`;
     default:

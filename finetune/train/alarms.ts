@@ -107,7 +107,7 @@ export const policyChecks = (compares: boolean): readonly Check[] => [
       hint: 'raise groupSize or the temperature, choose an easier task, reward partial success, or stop if the task is solved',
     };
   }),
-  // An update of a large model takes minutes, and its policy can collapse within two.
+  // A large model takes minutes per update, and its policy can collapse within two updates.
   policyCheck('entropy-collapse', 3, ({ earliest, latest, isSolved }) => {
     const [first, last] = [earliest[0]!.entropy, meanOf(latest, 'entropy')];
     const varies = compares && meanOf(latest, 'flat') < 0.5;
@@ -138,7 +138,7 @@ export const policyChecks = (compares: boolean): readonly Check[] => [
 /** Maximum number of conversations to check: rendering takes time, and a template treats all conversations alike. */
 const maxConversations = 100;
 
-/** Checks that prompts have as many tokens as when they were served. */
+/** Checks that prompts still have as many tokens as when they were sent to the model. */
 export function templateAlarms(
   model: string,
   tokenizer: ChatTokenizer,

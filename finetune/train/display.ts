@@ -10,7 +10,7 @@ export interface Display {
   readonly unit: 'step' | 'update';
   /** Figures of the progress line, before speed and memory. */
   figures(step: MetricOf<'step'>, metrics: readonly Metric[]): readonly string[];
-  /** A line for an event; undefined for none. */
+  /** Returns the line for an event; undefined if it gets none. */
   line(metric: Metric, metrics: readonly Metric[]): string | undefined;
 }
 

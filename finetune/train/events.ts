@@ -151,7 +151,7 @@ export type TrainingEvent =
       readonly bestReturn?: number;
       readonly returns?: readonly number[];
     }
-  /** `episodes`: of training. `returns`: of final episodes with new seeds; for proposers, scores of held-out runs. */
+  /** `episodes`: of training. `returns`: of final episodes with new seeds; for proposers, scores of fresh runs. */
   | {
       readonly kind: 'final';
       readonly step: number;

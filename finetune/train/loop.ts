@@ -41,7 +41,7 @@ export interface TrainingHooks {
   readonly abort?: AbortSignal | undefined;
   /** Called before baseline searches. */
   onBaselines?(): void;
-  /** Receives the number of examples of a step or evaluation that have been read. */
+  /** Receives the number of examples read so far in a step or evaluation, and their total. */
   onRead?(read: number, total: number, purpose?: 'validation' | 'sample replies'): void;
   /** If true after a step, or when training resumes, training ends early with a result. */
   isSpent?(): boolean;

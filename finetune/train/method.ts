@@ -40,7 +40,7 @@ import type { MethodSettings, TrainConfig } from './train-config.js';
 
 type AdapterSettings = Extract<MethodSettings, { readonly kind: 'lora' }>;
 
-/** A method on a particular model. */
+/** A training method, resolved for a particular model. */
 type Method =
   | {
       readonly kind: 'lora';
@@ -52,7 +52,7 @@ type Method =
   /** Trains all weights. `scratch` starts from random values, and needs only config, tokenizer and chat template. */
   | { readonly kind: 'full' | 'scratch' };
 
-/** The method's part of a lineage. */
+/** The fields of a lineage that describe the method. */
 export const methodFacts = (method: MethodSettings) => ({
   method: method.kind,
   adapter: method.kind === 'lora' ? method.adapter : undefined,

@@ -45,7 +45,7 @@ const stepTags = {
   spread: 'return/spread in groups',
   flat: 'return/groups without variance',
   entropy: 'policy/entropy',
-  kl: 'policy/kl to the reference',
+  kl: 'policy/kl divergence',
   clipShare: 'policy/clip share',
   mismatch: 'policy/mismatch',
   explainedVariance: 'policy/explained variance',

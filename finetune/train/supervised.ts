@@ -200,7 +200,7 @@ function orderOf({ batchExamples, batchTokens, objective, packing, seed }: Train
     : { seed, batchTokens, packing, batchExamples };
 }
 
-/** Renders the examples of both splits as tokens. */
+/** Encodes the examples of both splits as tokens. */
 function encodeSplits(
   { model, observationWeight, packing }: TrainConfig,
   { training, validation }: ConversationSplits,

@@ -98,7 +98,7 @@ export async function takeStep<E extends TokenSequence>(
 type ReadHooks = Pick<TrainingHooks, 'abort' | 'onRead'>;
 
 /**
- * Reads all parts of a batch. Handles signals and updates displays between parts, which can take long.
+ * Runs the model on all parts of a batch. Handles signals and updates displays between parts, which can take long.
  * @param seeds dropout seeds, one per part; not needed for an evaluation session
  * @throws the signal's reason if aborted
  */

@@ -131,6 +131,6 @@ export function loadPlayConfig(
   };
 }
 
-/** Writes a config as YAML; the inverse of `loadPlayConfig`. */
+/** Formats a config as YAML that `loadPlayConfig` can load. */
 export const playYaml = (config: PlayConfig): string =>
   stringify(config, { aliasDuplicateObjects: false, lineWidth: 0 });

@@ -31,7 +31,7 @@ export const playInDirectory = (
     },
   });
 
-/** The state of a set of games in progress. */
+/** The state of an agent run in progress. */
 interface PlaySession extends RunSession {
   readonly setup: PlaySetup;
   readonly directory: RunDirectory;
@@ -87,7 +87,7 @@ function limitsUsed({ activeMs, setup: { ledger } }: PlaySession) {
   return caps.length > 0 ? { caps } : {};
 }
 
-/** Plays games in parallel. Returns the reason if they were stopped or failed. */
+/** Plays the next games, in parallel. Returns the reason if they were stopped or failed. */
 async function playWave(
   session: PlaySession,
   wave: number,

@@ -39,7 +39,7 @@ export interface PlaySetup {
 
 /**
  * @param env environment variables, for keys and server addresses
- * @param replacementModel model that replaces the config's
+ * @param replacementModel replaces the config's model
  * @throws UserError if a part can't be created, or parts don't fit together; EnvironmentError if a reset fails
  */
 export async function setUpPlay(

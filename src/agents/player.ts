@@ -57,7 +57,7 @@ export interface GameSeeds {
   readonly sampling: number;
 }
 
-/** Plays one episode per pair of seeds, in order; once the speaker stops, omits its batch and all later ones. */
+/** Plays one episode per pair of seeds, in order. If the speaker stops, omits the current batch and all later ones. */
 export async function playGames<R extends Reply>(
   setup: GameSetup<R>,
   seeds: readonly GameSeeds[],
@@ -236,7 +236,7 @@ class RunningGame<R extends Reply> {
 const isTextWorld = ({ actionSpace, observationSpace }: Arena): boolean =>
   observationSpace.kind === 'text' && actionSpace.kind === 'text' && actionSpace.choices === undefined;
 
-/** True if the observation contains the objective; all white space counts as a single space. */
+/** True if the observation contains the objective; white space of any length counts as one space. */
 const mentions = (observation: Observation, objective: string): boolean =>
   oneLine(String(observation)).includes(oneLine(objective));
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();

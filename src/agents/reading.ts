@@ -73,7 +73,7 @@ function lastChoice(reply: string, choices: readonly Choice[]): Action | undefin
 
 const wordCharacter = /[\p{L}\p{N}_]/u;
 
-/** Finds the end of the last occurrence of `words` that isn't part of a longer word. */
+/** Finds the end of the last occurrence of `phrase` that isn't part of a longer word. */
 function lastEnd(text: string, phrase: string): number | undefined {
   for (let at = text.lastIndexOf(phrase); at >= 0; at = at === 0 ? -1 : text.lastIndexOf(phrase, at - 1)) {
     const end = at + phrase.length;
@@ -110,7 +110,7 @@ export interface Choice {
 /** Maximum number of tuple actions to list. */
 const maxCombinations = 1000;
 
-/** Lists a space's actions, named by `words` or numbers, or a text world's commands; undefined if impossible. */
+/** Lists a space's actions, named by `words` or numbers, or a text world's commands, if they can be listed. */
 export function listedChoices(
   space: Space,
   words?: readonly string[],

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 
 /**
- * Calls `act` once when the signal aborts, or immediately if it already has. A signal can have any number of listeners.
+ * Calls `callback` when the signal aborts, or immediately if it already has. A signal can have any number of listeners.
  * @returns a function that removes the listener
  */
 export function onAbort(signal: AbortSignal | undefined, callback: () => void): () => void {

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import process from 'node:process';
 
-/** In bytes. */
 export interface MachineMemory {
   readonly totalBytes: number;
   readonly freeBytes: number;

@@ -16,7 +16,7 @@ export function isMatch(pattern: string, name: string): boolean {
       at++;
       i++;
     } else if (star >= 0) {
-      // Let the last star match one more character.
+      // Extend the match of the last star by one character.
       at = star + 1;
       i = ++covered;
     } else return false;

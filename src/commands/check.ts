@@ -47,7 +47,7 @@ export type TrainingConfigCheck = (
   context: CommandContext,
 ) => Promise<readonly Finding[] | undefined>;
 
-/** @param trainingCheck check to try first on every config @returns 0, or 2 for errors (with `--strict`, also for warnings) */
+/** @param trainingCheck tried first on every config @returns 0, or 2 for errors (with `--strict`, also for warnings) */
 export async function execute(
   args: Arguments<typeof options>,
   context: CommandContext,
@@ -62,7 +62,7 @@ export async function execute(
     const findings =
       (await trainingCheck(config, context)) ?? (await checkConfig(config, args.offline, context, progress));
     progress.close();
-    // What didn't answer was interrupted, so nothing is known about it.
+    // An interrupted check has no result.
     if (context.stop.finish.aborted) return exitCodes.interrupted;
     results.push({ config: file, findings });
     if (!args.json) context.print(`${results.length > 1 ? '\n' : ''}${file}\n${describeFindings(findings)}`);

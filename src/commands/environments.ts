@@ -37,7 +37,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   return 0;
 }
 
-/** An environment's spaces, options, step limit and description, and how it differs from the requested version. */
+/** Returns an environment's spaces, options, step limit, description, and differences from the requested version. */
 async function describe(id: string, { env }: Pick<CommandContext, 'env'>) {
   const { environmentInfo, isBuiltInId, openEnvironment } = await import('../environments/catalogue/open.js');
   const { replacementFor } = await import('../environments/catalogue/versions.js');

@@ -22,7 +22,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** The converted config, with notes on its keys. */
+/** The program that the config is from, the converted config, and notes on its keys. */
 type Output = Pick<ImportedConfig, 'program' | 'config' | 'notes'>;
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
@@ -63,5 +63,5 @@ function writeOutput(path: string, text: string, { output, force }: Args): void 
       value: output,
       hint: 'choose another file, or add --force to overwrite this one',
     });
-  writeAtomic(path, (draft) => writeFileSync(draft, text));
+  writeAtomic(path, (draft) => writeFileSync(draft, text), '--output');
 }

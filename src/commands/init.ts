@@ -19,7 +19,7 @@ const configKeys = {
   prompts: 'prompts.set',
 } as const satisfies Record<ModuleKind | 'prompts', string>;
 
-/** Shows a config line that uses the file, and a command to try it. */
+/** Returns a config line that uses the file, and a command to try it. */
 function usageText(kind: keyof typeof configKeys, path: string): string {
   const [section, key] = configKeys[kind].split('.');
   const line = key === undefined ? `${section}: ${path}` : `${section}: {${key}: ${path}}`;
@@ -72,7 +72,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   const template = readFileSync(join(packageRoot(), 'templates', `${kind}.js`), 'utf8');
   const source = template.replaceAll(`./${kind}.js`, () => `./${basename(file)}`);
   const text = isCommonJs(target) ? source.replace(/^export default /m, 'module.exports = ') : source;
-  writeAtomic(target, (draft) => writeFileSync(draft, text));
+  writeAtomic(target, (draft) => writeFileSync(draft, text), 'file');
   context.print(`written: ${file}\n${usageText(kind, path)}`);
   return 0;
 }

@@ -22,7 +22,7 @@ type ExtendedSchema<Schema, More> =
 
 const baselineSchemas = schemasOf(baselines);
 
-/** Schema of a model's or baseline's section, extended with `more` keys. */
+/** Schema of a model's or baseline's section, extended with the keys of `extraShape`. */
 const sectionSchema = <More extends z.ZodRawShape>(extraShape: More) => {
   const extendAll = <const T extends readonly z.ZodObject[]>(schemas: T) =>
     schemas.map((schema) => schema.extend(extraShape)) as unknown as {

@@ -37,7 +37,7 @@ export interface DrawnEpisode {
   readonly animation: Animation;
 }
 
-/** True if drawing executes neither user modules nor programs. */
+/** True if drawing needs only built-in parts: no module, no program and no environment of another program. */
 export const isDrawnFromConfig = ({ environment, evaluation, policy }: Config): boolean =>
   isSelfContainedId(environment.id) &&
   policy?.kind !== 'module' &&

@@ -17,7 +17,7 @@ import type { Experiment } from './parts.js';
 import { comparedSeeds } from './repeats.js';
 
 /**
- * Measures the noise floor, and reports it unless it is unknown: it is then infinite.
+ * Measures the noise floor and reports it. If it can't be measured, it is infinite and isn't reported.
  * @returns the best policies that act differently, best first, at most `count`, and the noise floor
  * @throws like `evaluate`
  */

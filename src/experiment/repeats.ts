@@ -9,7 +9,7 @@ import { entriesBefore } from '../rollout/replay-buffer.js';
 import type { Experiment } from './parts.js';
 import { programFailure } from './programs.js';
 
-/** Seeds of the episodes in which policies are compared: the evaluation's. @param iteration needed for `fresh` seeds */
+/** Seeds of the episodes in which policies are compared, as in an evaluation. @param iteration for `fresh` seeds */
 export function comparedSeeds({ config, setting }: Experiment, iteration?: number): readonly number[] {
   const freshIteration = config.evaluation.seeds === 'fresh' ? iteration : undefined;
   const seeds = evaluationSeeds(config.seed, config.evaluation.episodes, freshIteration);

@@ -29,7 +29,7 @@ export const confinedEnvironment = z
   .max(200)
   .regex(/^(?:text:)?[\w-]+$/, 'must be a built-in environment');
 
-/** Config sections for budgets and the search, in which every key may be set; `keys` lists single keys. */
+/** Config sections for budgets and the search, in which every key may be set; `permittedKeys` lists single keys. */
 const sectionPattern = /^(?:limits|warmup\.policies|confirmation|memory)(?:\.\w+)*$/;
 const permittedKeys = new Set(
   [

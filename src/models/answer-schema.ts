@@ -66,7 +66,7 @@ function valueSchema({ choices, decimals, high, low }: ValueRange): Record<strin
   return choices === undefined ? { type, minimum: low, maximum: high } : { type, enum: [...choices] };
 }
 
-/** Returns all allowed numbers in order; undefined if there are none or more than `most`. */
+/** Returns all allowed numbers in order; undefined if there are none or more than `limit`. */
 function allowedNumbers({ decimals, high, low }: NumberKind, limit: number): readonly number[] | undefined {
   const scale = 10 ** decimals;
   // Bounds needn't be multiples of the step; `toPrecision` removes rounding errors of the products.

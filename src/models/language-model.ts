@@ -89,7 +89,7 @@ export const plainSampling: Sampling = { temperature: 1, topP: 1, topK: 0, minP:
 
 export type SamplingChoice = { readonly [K in keyof Sampling]?: Sampling[K] | undefined };
 
-/** Merges sampling settings: those of a call (`asked`) take precedence over the model's (`own`). */
+/** Merges sampling settings: `overrides`, such as a call's, take precedence over `defaults`, such as the model's. */
 export const resolveSampling = (defaults: SamplingChoice, overrides: SamplingChoice = {}): SamplingChoice =>
   Object.fromEntries(samplingKeys.map((key) => [key, overrides[key] ?? defaults[key]]));
 
@@ -103,7 +103,7 @@ export interface AttemptHooks {
   readonly onFault?: ((fault: ModelErrorKind | ReplyFault, reason: string) => void) | undefined;
 }
 
-/** Called before each pass of a local model over one prompt, and after the last, with the tokens read or cached. */
+/** Called before each pass of a local model over one prompt, and after the last one, with its tokens read or cached. */
 export type OnRead = (read: number, total: number) => void;
 
 export interface GenerateOptions {

@@ -12,7 +12,7 @@ const templateTokens = 8;
 /** Maximum number of tokens that a template may add to a prompt: a default system prompt, a tool preamble. */
 const preambleTokens = 256;
 
-/** Returns an upper bound on tokens: one per digit, symbol or byte of other scripts, and one per three letters. */
+/** Returns an upper bound on a prompt's tokens: 1 per digit, symbol or byte of other scripts, 1 per three letters. */
 export function maxPromptTokens(messages: readonly ChatMessage[]): number {
   return messages.reduce((sum, { content }) => sum + templateTokens + maxTextTokens(content), preambleTokens);
 }
@@ -73,9 +73,9 @@ export function emptyReplyWarning(
     : "the model ended its reply after its reasoning, without an answer: make it think less or, if the answer is in the reasoning, turn off the server's reasoning parser";
 }
 
-/** Maximum number of characters examined at the end of a text, and minimum number that must repeat. */
+/** Maximum number of characters examined at the end of a text, and minimum length of a loop. */
 const loopLength = { max: 2000, min: 200 } as const;
-/** Minimum number of times that the phrase must occur. */
+/** Minimum number of times that a phrase must occur to count as a loop. */
 const minLoopRounds = 8;
 /** A prompt count of more than this many times the upper bound is discarded. */
 const implausibleFactor = 10;

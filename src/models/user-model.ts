@@ -40,7 +40,7 @@ export async function newUserModel({ path, options }: ModuleModelConfig): Promis
 /**
  * Checks and wraps a user's model.
  * @param file the module that made the model; undefined if the model was passed as an object
- * @throws UserError if a member is missing or wrong
+ * @throws UserError if the id is empty or not a string, or there is no `generate` function
  */
 export function checkedModel(userModel: object, name: string, file?: string): LanguageModel {
   const { id = name, givesSeveral, generate, open, context, close } = userModel as Partial<UserModel>;

@@ -25,7 +25,7 @@ const maxWeights = 20_000;
 export interface Layer {
   readonly inputs: number;
   readonly units: number;
-  /** Index of W[0][0] among all weights; W[i][j] is at `weights + i * units + j`. */
+  /** Index of W[0][0] among all weights; W[i][j] is at `weightOffset + i * units + j`. */
   readonly weightOffset: number;
   /** Index of b[0] among all weights. */
   readonly biasOffset: number;

@@ -53,7 +53,7 @@ export interface PolicyShape {
   readonly firstAction: number;
 }
 
-/** Description of how parameters become actions, as plain data for prompts and reports. */
+/** Describes how parameters become actions, for prompts and reports. */
 export type PolicyDescription =
   | ({
       readonly kind: 'linear';

@@ -26,7 +26,7 @@ interface Discretizer {
   readonly bins?: readonly BinEdges[];
 }
 
-/** Maps observations to states. In tuples and binned vectors, the last dimension varies fastest. */
+/** Creates the map from observations to states. In tuples and binned vectors, the last dimension varies fastest. */
 function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): Discretizer {
   const space = requireNumericSpace(environment.observationSpace, environment.id);
   const bins = config.discretize?.map(binEdges);

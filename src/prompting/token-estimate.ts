@@ -9,8 +9,8 @@ export function estimatePromptTokens(messages: readonly Pick<ChatMessage, 'conte
 }
 
 /**
- * Estimates tokens, on the high side: one per run of up to 4 letters (a to z, in either case), per space before a digit,
- * and per character that is neither such a letter nor a space.
+ * Estimates tokens, on the high side: one per run of up to 4 letters (a to z, in either case), per space before a
+ * digit, and per character that is neither such a letter nor a space.
  */
 export function estimateTokens(text: string): number {
   let tokens = 0;

@@ -116,7 +116,7 @@ interface ValuedPoint {
   readonly value: number;
 }
 
-/** Adds the unseen points to the known ones and returns the `kept` best; earlier ones win ties. */
+/** Adds the unseen points to the known ones and returns the `keptCount` best; earlier ones win ties. */
 function keepBest(
   { seen, acquisition }: AcquisitionTask,
   points: readonly ParameterVector[],

@@ -40,7 +40,7 @@ async function proposeEach(
 /** A search that proposes constants of a program; undefined if it is the other proposer's turn. */
 type Tuning = { readonly by: string; propose(random: RandomGenerator): Promise<ParameterVector> } | undefined;
 
-/** Lets a search over a program's constants take the place of a proposer for the candidates that `due` chooses. */
+/** Replaces a proposer by a search over a program's constants for the candidates that `tuningFor` chooses. */
 export const tuningProposer = (
   proposer: Proposer,
   tuningFor: (candidate: number) => Tuning,
@@ -69,8 +69,8 @@ export const parametersOf = (parts: readonly Proposals[]): readonly ParameterVec
   parts.flatMap(({ proposals }) => proposals.flatMap(({ parameters }) => (parameters ? [parameters] : [])));
 
 /**
- * Draws each candidate's parameters with its own random stream, and again if they can't be evaluated. Proposals are
- * recorded like calls, but no model is called.
+ * Draws each candidate's parameters with its own random stream, and again if they are a repeat or can't be evaluated.
+ * Proposals are recorded like calls, but no model is called.
  * @param draw proposes one candidate per generator; several generators only at the first attempt
  */
 async function search(

@@ -51,7 +51,7 @@ export function foldHistory<S>(
   };
 }
 
-/** Collects the keys of all evaluated points. */
+/** Creates a function that collects the keys of all evaluated points. */
 export const createKeyCollector = (): ((task: SearchTask) => ReadonlySet<string>) =>
   foldHistory(
     () => new Set<string>(),

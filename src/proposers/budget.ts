@@ -123,7 +123,7 @@ export class Ledger implements CallUsage {
   #spent = noSpend;
   #totals: UsageTotals;
 
-  /** @param options `sharedBudget` is undefined if no other run shares the limits */
+  /** `sharedBudget` is undefined if no other run shares the limits. */
   constructor({
     limits,
     sharedBudget,
@@ -175,7 +175,7 @@ export class Ledger implements CallUsage {
     this.#totals = sumUsage([this.#totals, usageOfCall(call, unreported, model.price !== undefined)]);
   }
 
-  /** Returns the limit that this many calls of a baseline would exceed; they use no tokens. */
+  /** Returns the limit that this many calls of a baseline would exceed, if any; they use no tokens. */
   exceededLimit(calls: number): LimitName | undefined {
     return this.#exceededBy({ ...noSpend, calls });
   }
@@ -190,7 +190,7 @@ export class Ledger implements CallUsage {
     const allWorst = (length: number) => sumAmounts(Array.from({ length: among }, () => worstCase(length)));
     const expected = model.maxTokens ?? Math.min(2 * this.#longestCompletion, maxCompletionTokens);
     const limit = this.#exceededBy(allWorst(expected));
-    // If not all of them fit, this one still may.
+    // This request alone may fit even if the requests that share the budget don't.
     const limitAlone = limit === undefined ? undefined : this.#exceededBy(worstCase(expected));
     if (limitAlone !== undefined) return limitAlone;
     const isOpen = isLengthLimited && model.maxTokens === undefined;
@@ -276,7 +276,7 @@ export class Ledger implements CallUsage {
     return undefined;
   }
 
-  /** Returns the maximum length of a completion within the limits, in tokens, from `fewest` to `maxCompletionTokens`. */
+  /** Returns the maximum tokens of a completion within the limits, from `minLength` to `maxCompletionTokens`. */
   #longestFor(worst: (length: number) => UsageAmounts, minLength: number): number {
     const [none, one] = [worst(0), worst(1)];
     const maxLengths = this.#budgets.flatMap(({ limits, used }) =>

@@ -60,8 +60,8 @@ interface SearchState {
 /**
  * Starts at the best point of the warm-up, or at the centre of the range if there is no warm-up or `start` is `centre`.
  * The distribution is updated after every generation, from the samples as rounded to allowed values. A generation
- * consists of whole iterations, because all samples of an iteration come from one distribution. If it becomes
- * degenerate, or as narrow as the grid of values without recent improvement, the search restarts from a random point.
+ * consists of whole iterations, because all samples of an iteration come from one distribution. The search restarts
+ * from a random point if the distribution is degenerate, or as narrow as the value grid without recent improvement.
  * @param candidates number of proposals per iteration
  */
 export function createCmaEs(config: CmaEsConfig, candidates = 1): Baseline {

@@ -12,7 +12,7 @@ import { type Cassette, createReplayedModel } from '../models/replayed.js';
 import { newUserModel } from '../models/user-model.js';
 
 /**
- * Creates the language model that a config names; `moduleModel` opens those of user modules.
+ * Creates the language model that a config names; `newUserModel` opens those of user modules.
  * @param env environment variables, for keys and server addresses
  * @param wait how hosted models wait before they retry a failed call
  * @param cassette recorded replies for a replay

@@ -137,7 +137,7 @@ async function nextCall(
   const { attempt, candidate, messages } = conversation;
   const known = request.findRecorded(candidate, attempt, messages);
   if (known !== undefined) {
-    // Its process may have ended before the proposal was checked.
+    // The process that recorded the call may have ended before it checked the proposal.
     const call = known.outcome.kind === 'accepted' ? await judgeCall(request, known, siblings) : known;
     loggedCalls.add(call);
     return call;

@@ -39,7 +39,7 @@ export async function minimize(evaluate: Objective, start: Float64Array, iterati
   return point;
 }
 
-/** Computes −H·slope by the two-loop recursion. */
+/** Computes −H·slope by the two-loop recursion, where H approximates the inverse Hessian. */
 function searchDirection(slope: Float64Array, pairs: readonly StepPair[]): Float64Array {
   let q: Float64Array = slope;
   const factors: number[] = [];

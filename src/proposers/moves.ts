@@ -53,7 +53,7 @@ export function isTable({ kind, choices }: ParameterSpec): boolean {
   return kind === 'integer' || choices !== undefined;
 }
 
-/** Changes one random entry, and each other entry with probability `further` / length. */
+/** Changes one random entry, and each other entry with probability `extra` / length. */
 export function mutate(
   parameters: ParameterVector,
   grid: ValueGrid,
@@ -73,7 +73,7 @@ export function drawOther(value: number, grid: ValueGrid, random: RandomGenerato
   return grid.value((grid.index(value) + shift) % grid.size);
 }
 
-/** Draws a uniformly random subset of the positions 0 … count − 1, with `wanted` elements or all if there are fewer. */
+/** Draws a uniformly random subset of the positions 0 … count − 1, with `size` elements or all if there are fewer. */
 export function drawPositions(count: number, size: number, random: RandomGenerator): ReadonlySet<number> {
   const remaining = Array.from({ length: count }, (_, i) => i);
   const chosen = new Set<number>();

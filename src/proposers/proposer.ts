@@ -61,7 +61,7 @@ export interface ProposalRequest {
   readonly grammar?: AnswerGrammar | undefined;
   /** Returns the source of a program. */
   readonly programOf?: ((parameters: ParameterVector) => string) | undefined;
-  /** Sampling settings for correcting a proposal that repeats another; unchanged if omitted. */
+  /** Sampling settings after a reply that repeats earlier parameters or the prompt's; unchanged if omitted. */
   readonly afterRepeat?: ((attempt: number) => SamplingChoice) | undefined;
   /** Maximum number of requests in flight at once. */
   readonly concurrency: number;

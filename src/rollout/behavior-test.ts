@@ -52,7 +52,7 @@ export class BehaviorTest {
     }
   }
 
-  /** Hash of the actions on the recorded observations; undefined if there are none. @throws like `actionsOn` */
+  /** Hashes the actions on the recorded observations; undefined if there are none. @throws like `actionsOn` */
   actionHash(parameters: ParameterVector): Promise<string | undefined> {
     const actions = this.#hashes.get(parameters) ?? this.#hashActions(parameters);
     this.#hashes.set(parameters, actions);
@@ -84,7 +84,7 @@ export class BehaviorTest {
   }
 
   /**
-   * The evaluations that chose the same actions on the recorded observations, oldest first.
+   * Returns the evaluations whose policies chose the same actions on the recorded observations, oldest first.
    * @param entries all evaluations so far; a later call may only add some
    */
   async findSimilar(
@@ -99,7 +99,7 @@ export class BehaviorTest {
     return this.#byActions.get(await this.actionHash(parameters)) ?? [];
   }
 
-  /** The first other policy that acts like this one, on the recorded observations and in episodes with these seeds. */
+  /** Finds the first of `others` that acts like this policy, both on the recorded observations and with these seeds. */
   async findAlike<Other extends ComparedPolicy>(
     parameters: ParameterVector,
     others: readonly Other[],
@@ -123,7 +123,7 @@ export class BehaviorTest {
   }
 }
 
-/** A program that fails acts like no other; even an accepted one can fail on fresh seeds. */
+/** Returns undefined for a program that fails, which acts like no other; even accepted ones can fail on fresh seeds. */
 function ignoreFault(error: unknown): undefined {
   if (!(error instanceof ProgramFault)) throw error;
 }

@@ -44,7 +44,7 @@ export class EvaluationWorkers {
     return this.#players.length;
   }
 
-  /** Uses a single thread, for evaluations that run in parallel. */
+  /** Limits this to one thread, because other runs are playing at the same time. */
   useOneThread(): void {
     this.#threadCount = 1;
   }
@@ -55,7 +55,7 @@ export class EvaluationWorkers {
     this.#playedCount += episodeCount;
   }
 
-  /** True if the threads should play the remaining `episodes` of an evaluation. */
+  /** True if the threads should play the remaining episodes of an evaluation. */
   areWorthwhile(episodeCount: number): boolean {
     return this.isNeeded || this.#pays(episodeCount);
   }

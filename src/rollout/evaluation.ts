@@ -77,7 +77,7 @@ export interface EvaluationSetup {
   /** Maximum number of steps per episode; the environment's own limit also applies. */
   readonly maxSteps: number;
   readonly record: 'none' | 'first' | 'all';
-  /** Threads for programs, and for others if that saves time or their number is set; the main thread plays the rest. */
+  /** Threads that play programs, and other policies if that saves time or the number of threads is set. */
   readonly workers?: EvaluationWorkers | undefined;
 }
 

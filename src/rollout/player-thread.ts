@@ -95,7 +95,6 @@ export class PlayerThread {
     return this.#ask({ kind: 'actions', policy, episodes }) as Promise<readonly (readonly Action[])[]>;
   }
 
-  /** Closes the thread's environment. */
   async closeEnvironment(): Promise<void> {
     await this.#ask({ kind: 'close' });
   }

@@ -23,7 +23,7 @@ export interface BufferEntry extends ScoredParameters {
   readonly by?: string;
   /** For a revision, the candidate of the same iteration that it revises. */
   readonly revises?: number;
-  /** Source of a program; `parameters` then holds the hash of its structure and its constants. */
+  /** Source of a program; `parameters` then holds the hash of its structure, followed by its constants. */
   readonly program?: string;
   /** Present if the candidate was proposed by tuning the constants of a program (`policy.tune`). */
   readonly tuned?: true;

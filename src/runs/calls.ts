@@ -17,7 +17,7 @@ export const callId = ({ iteration, candidate, attempt }: CallPosition): string 
 /**
  * In this project, a *call* asks a model once, a *proposal* is the first call for a *candidate* together with its
  * corrections, and an *evaluation* is a policy together with the episodes that it played.
- * @returns `proposal`, also for its corrections, or the stage that called
+ * @returns `proposal` for a proposal and its corrections, otherwise the stage that called
  */
 export const stageOf = ({ purpose }: Pick<CallRecord, 'purpose'>): string =>
   purpose === 'correction' ? 'proposal' : purpose;

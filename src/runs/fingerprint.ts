@@ -156,7 +156,7 @@ export function isSweepLimitRaised(
 }
 
 /**
- * Explains how to continue a finished run; undefined if it isn't finished, or if it can continue with the config `now`.
+ * Explains how to continue a finished run; undefined if it isn't finished, or if it can continue with `newConfig`.
  * @param oldConfig the config of the finished run
  * @param sweep the limits that the run shares with the other runs of its sweep
  */

@@ -86,7 +86,7 @@ export function addPrograms(
   });
 }
 
-/** Like `readShownRun`, without the logs. `unknownNote`: set, if the run doesn't record what its policies are. */
+/** Like `readShownRun`, without the logs. `unknownNote` is set if the run doesn't record what its policies are. */
 export const readShownSetup = (path: string) => openSetup(path, createShownParts);
 
 type RunSetup = Omit<OpenedRun, 'recorded'>;

@@ -26,7 +26,7 @@ export interface RunSummary {
   readonly status: RunStatus;
   /** Why the run ended, in words, or its status. */
   readonly ended: string;
-  /** True if the run ended before its last iteration, at a target or a limit. */
+  /** True if the target or a limit ended the run. */
   readonly stoppedEarly: boolean;
   /** The confirmation that counts as the result. */
   readonly confirmed: Confirmation | null;

@@ -31,13 +31,13 @@ export function clip<I extends Interval | null>(interval: I, [least, most]: Inte
 export const differenceRange = ([least, most]: Interval): Interval => [least - most, most - least];
 
 /**
- * Lowest and highest value that a sample may hide: it lacks them, but they can't be ruled out. `nothingHidden`
- * ([∞, −∞]): no value is hidden; `realLine`: any value may be.
+ * Lowest and highest value that may be missing from a sample by chance. `nothingHidden` ([∞, −∞]): none is missing;
+ * `realLine`: any value may be missing.
  */
 type HiddenRange = Interval;
 const nothingHidden: HiddenRange = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
 
-/** If a fifth of all values differ from the others, 4% of samples of this size hide them all. */
+/** Minimum sample size if many values are equal. If a fifth of all values differ, 4% of such samples miss them all. */
 export const minIfTied = 14;
 
 /**
@@ -133,7 +133,7 @@ function bayesianDraws(strata: readonly Stratum[], side: 0 | 1): number[] {
   return totals;
 }
 
-/** Caches the shares of all resamples, by stratum and sample size. Each resample's are drawn uniformly and sum to 1. */
+/** Caches shares by stratum and sample size. The shares of each resample are drawn uniformly and sum to 1. */
 const sharesBySize = new Map<string, Float64Array>();
 
 function dirichletWeights(index: number, count: number): Float64Array {
@@ -155,7 +155,7 @@ function halfWidth(strata: readonly Stratum[], by: 'bootstrap' | 'student'): num
     ...{ values, count: values.length, deviation: Math.abs(weight) * standardDeviation(values) },
     variance: (weight * standardError(values)) ** 2,
   }));
-  // Sums of equal values have rounding errors, which aren't spread.
+  // Sums of equal values have rounding errors, which must not count as spread.
   const scale = largest(strata.flatMap(({ values, weight = 1 }) => values.map((x) => Math.abs(weight * x))));
   const variance = sum(parts.map((part) => part.variance));
   if (Math.sqrt(variance) <= 1e-12 * scale) return 0;

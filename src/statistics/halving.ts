@@ -2,7 +2,7 @@ import { mean } from './descriptive.js';
 
 const roundCount = (count: number) => Math.ceil(Math.log2(count));
 
-/** The largest number of competitors that a budget allows: each plays at least two episodes per round. */
+/** The largest number of competitors, up to `limit`, for which a budget allows each two or more episodes per round. */
 export const maxCompetitors = (budget: number, limit: number): number => {
   let count = limit;
   while (count > 1 && 2 * count * roundCount(count) > budget) count--;
@@ -12,7 +12,7 @@ export const maxCompetitors = (budget: number, limit: number): number => {
 /**
  * Sequential halving (Z. Karnin et al., “Almost Optimal Exploration in Multi-Armed Bandits”, ICML 2013), but a
  * competitor is judged by all its returns so far. Each round has an equal share of the budget; the better half stays.
- * @param play plays further episodes of a competitor, the same for all in a round; undefined: it drops out
+ * @param play plays further episodes, the same for all competitors in a round; returns undefined for one that drops out
  * @param onFinished receives a competitor that has played its last episode
  * @returns the competitors that haven't dropped out, best first
  */

@@ -35,7 +35,7 @@ export interface PairedDifference {
   readonly p: number | null;
 }
 
-/** Summarises values; undefined if there are none. @param range range of possible values; clips the mean's interval */
+/** Summarises values; undefined if there are none. @param range interval of possible values; clips the mean's interval */
 export function summarize(values: readonly number[], range: Interval = realLine): SampleSummary | undefined {
   const meanSummary = summarizeMean(values, range);
   if (meanSummary === undefined) return undefined;
@@ -58,7 +58,7 @@ const roundingShare = 1e-10;
 /**
  * Compares `a` with `b`, where a[i] and b[i] form a pair; undefined if there are no pairs.
  * @param a values, with null for a missing value; pairs with a missing value are skipped
- * @param range range of possible values; clips the interval of the mean difference
+ * @param range interval of possible values; clips the interval of the mean difference
  * @throws RangeError if `a` and `b` differ in length
  */
 export function comparePairs(

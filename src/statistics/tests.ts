@@ -56,7 +56,7 @@ export function unpairedTest(a: readonly number[], b: readonly number[], range =
 /**
  * p-value of the hypothesis that two samples come from the same distribution, from the difference of their means over
  * random permutations: twice that of the nearer tail. Ends early if p is large (Besag & Clifford 1991).
- * @param maxPermutations maximum number of permutations; p is at least 2 / (most + 1)
+ * @param maxPermutations p is at least 2 / (maxPermutations + 1)
  * @param maxExtreme ends after this many permutations at least as extreme as the samples
  */
 export function permutationTest(
@@ -119,7 +119,7 @@ export interface Judgment {
 /**
  * Judges differences: `higher` or `lower` if the 95% interval excludes 0 and p < 0.05 after Holm's correction;
  * otherwise `no-evidence`, or `too-few` if a difference has no p-value or interval. See docs/explanation/verdicts.md.
- * @param differences all differences that share Holm's correction
+ * @param differences all that share Holm's correction
  */
 export function withVerdicts<T extends TestResult>(differences: readonly T[]): readonly (T & Judgment)[] {
   const ps = differences.flatMap(({ p }) => p ?? []);

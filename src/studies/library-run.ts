@@ -1,4 +1,4 @@
-/** Starts or resumes a run from a program, which can pass in its own model and environment. */
+/** Starts or resumes a run for a program that uses the library and can pass in its own model and environment. */
 
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -8,7 +8,7 @@ export interface PlanPart {
   readonly of: number;
 }
 
-/** Filters the runs of a part by their index. */
+/** Creates a predicate for `filter` that accepts the runs of a part by their index; all runs if there is no part. */
 export const isInPart = (part: PlanPart | undefined) => (_: unknown, runIndex: number) =>
   part === undefined || runIndex % part.of === part.index;
 
@@ -25,7 +25,7 @@ export function parsePart(text: string | undefined): PlanPart | undefined {
 }
 
 /**
- * A part's share of the limits; calls, tokens and evaluations are rounded down.
+ * Returns a part's share of the limits; calls, tokens and evaluations are rounded down.
  * @throws UserError if a part could make no call, use no token or evaluate nothing
  */
 export function divideLimits(limits: LimitsConfig, { of }: Pick<PlanPart, 'of'>): LimitsConfig {

@@ -22,7 +22,7 @@ export interface PlanEntry {
   readonly path: string;
   /** Resolved config, with the run's own seed. */
   readonly config: Config;
-  /** The setting or model that runs. After a failure, the remaining runs of the same arm are skipped. */
+  /** Name of the setting or model. After a failure, the remaining runs of the same arm are skipped. */
   readonly arm: string;
 }
 
@@ -45,7 +45,7 @@ export interface RunEnd {
   readonly message?: string;
   /** The plan-wide limit that ended it. */
   readonly limit?: LimitName;
-  /** True if an earlier command completed it. */
+  /** True if it ended before this command or was executed by another process. */
   readonly isOld?: boolean;
 }
 
@@ -68,7 +68,7 @@ export interface ScheduleArguments {
 /** Arguments of a command that plans runs. */
 export interface PlanArguments extends ScheduleArguments {
   readonly overrides: readonly string[];
-  /** Directory of the runs and the result. Default: one in `runsDir`, named after the hash of the plan. */
+  /** Directory of the runs and the result. Default: one in `runsDir` whose name contains a hash of the plan. */
   readonly out?: string | undefined;
   readonly runsDir: string;
   /** True to submit the runs to a cluster. */
@@ -117,7 +117,7 @@ export function openPlan(kind: Plan['kind'], { directory, record }: PlanStore, c
   const isOurs = (item: string) => item.startsWith(planLock) || item === `${planFile}.new`;
   if (!existsSync(file) && existsSync(directory) && !readdirSync(directory).every(isOurs))
     rejectDirectory(kind, directory);
-  makeDirectory(directory);
+  makeDirectory(directory, '--out');
   const release = lockRun(join(directory, planLock));
   try {
     replaceFile(file, `${JSON.stringify({ ...record(readOwnJson(file)), command }, null, 2)}\n`);
@@ -133,7 +133,7 @@ export function openPlan(kind: Plan['kind'], { directory, record }: PlanStore, c
  * @throws UserError while a process executes the whole plan, or if the directory contains another plan
  */
 export function openPart({ directory, record }: PlanStore): void {
-  makeDirectory(directory);
+  makeDirectory(directory, '--out');
   if (isLocked(join(directory, planLock)))
     throw new UserError({
       field: '--part',
@@ -166,7 +166,7 @@ export const isComplete = (path: string): boolean =>
 export const hashOf = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('hex');
 
-/** Assembles a config before any run starts, so that errors surface early. @param what name of the config in errors */
+/** Assembles a config before any run starts, so that errors surface early. @param name of the config, for errors */
 export const checkConfig = (
   config: Config,
   env: Readonly<Record<string, string | undefined>>,

@@ -58,10 +58,10 @@ export async function resumeRun(
 }
 
 /**
- * Opens a run to resume it with the config `wanted`.
+ * Opens a run to resume it with `newConfig`.
  * @param own objects passed in by a program, which replace the config's
  * @param shared limits that the run shares with the other runs of its sweep
- * @returns a hint on how to continue the run, if nothing is left to do
+ * @returns the opened run or, if nothing is left to do, a hint on how to continue it
  */
 export async function reopenRun(
   path: string,

@@ -50,7 +50,7 @@ function compactEvent(event: RunEvent): object {
   return rest;
 }
 
-/** Shows pauses and alerts. Alerts with the same `key` repeat each other. */
+/** Shows pauses and alerts. Of several alerts with the same `key`, it may show only the first. */
 interface AlertDisplay extends Pick<Progress, 'pause'> {
   alert(text: string, key?: string): void;
 }
@@ -118,7 +118,7 @@ interface BestSoFar {
 function runDisplay(progress: Progress): (event: RunEvent) => void {
   let [total, completed, confirmedCount] = [0, 0, 0];
   let isWarmingUp = false;
-  /** True while a local model reads its first prompt: it takes longer than later ones, which are mostly cached. */
+  /** True while a local model reads its first prompt. It takes longer than later prompts, which are mostly cached. */
   let isReadingFirst: boolean | undefined;
   let tally = tallyOf([]);
   let best: BestSoFar | undefined;

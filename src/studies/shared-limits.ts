@@ -14,7 +14,7 @@ import { unloggedCalls } from '../runs/writer.js';
 import { divideLimits, type PlanPart } from './part.js';
 import type { Plan, PlanEntry } from './plan.js';
 
-/** The runs of a sweep, which share limits. */
+/** The limits that the runs of a sweep share, with the usage of each run. */
 export class SharedLimits {
   readonly limits: LimitsConfig;
   readonly #runs = new Map<string, RunUsage>();
@@ -37,7 +37,7 @@ export class SharedLimits {
     }
   }
 
-  /** Returns the limits for the run in `directory`. */
+  /** Returns the budget of the run in `directory`: the shared limits, and what the other runs have used. */
   budgetFor(directory: RunDirectory): SharedBudget {
     const { path } = directory;
     const { calls = noUsage, evaluations = 0 } = this.#runs.get(path) ?? {};

@@ -118,7 +118,7 @@ export async function runOnCluster(
   );
   removeStopRequest(directory);
   const logFolder = join(directory, 'slurm');
-  makeDirectory(logFolder);
+  makeDirectory(logFolder, '--out');
   const script = join(logFolder, 'job.sh');
   const command = taskCommand(context, directory);
   const partOption = `--part "$SLURM_ARRAY_TASK_ID/${count}" --quiet --json`;

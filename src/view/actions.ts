@@ -33,7 +33,7 @@ const createAction =
 const namesSchema = z.array(z.string()).min(1, 'select at least one run').max(10_000);
 const tagsSchema = z.array(z.string()).max(100).default([]);
 
-/** Changes tags of runs and training runs, also in directories. @throws UserError for an invalid tag or damaged file */
+/** Changes tags of runs, including those in directories. @throws UserError for an invalid tag or a damaged file */
 export const tagItems = createAction(
   z.strictObject({ of: namesSchema, add: tagsSchema, remove: tagsSchema }),
   async ({ add, of, remove }, live) => {

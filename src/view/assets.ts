@@ -32,7 +32,7 @@ export const contentCsp = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Policy for pictures: allows only their inline styles. */
+/** Content-Security-Policy for pictures: allows only their inline styles. */
 export const pictureCsp = "sandbox; default-src 'none'; style-src 'unsafe-inline'";
 
 /** The HTML shell of all pages. Served to anyone, so it contains nothing about the runs. */

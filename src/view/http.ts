@@ -19,7 +19,7 @@ export class HttpError extends Error {
 }
 
 /**
- * @param maxBytes maximum length in bytes
+ * @param maxBytes maximum length of the body
  * @throws HttpError if the body isn't declared as JSON or is invalid, or its length is undeclared or too large
  */
 export async function readJsonBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {

@@ -77,7 +77,7 @@ export class LiveItems {
   }
 
   /**
-   * Finds an item by name; scans again if the name is unknown. Names are never used as paths.
+   * Finds an item by name, or the newest run (`latest`); scans again if the name is unknown. Never uses names as paths.
    * @throws HttpError if it is unknown or can't be read
    */
   locate(name: string): LocatedItem {

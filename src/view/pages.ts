@@ -24,7 +24,7 @@ import { readTrainingPage } from '../web/report/training-page.js';
 import { fileContext, type PageContext, pageHeader } from '../web/study.js';
 import { liveRunPage } from './shown-run.js';
 
-/** Pages that other modules build from the recorded result of a study. */
+/** Functions of other modules that build pages from the recorded result of a study. */
 export interface StudyPageBuilders {
   readonly evaluation: (recorded: unknown, context: PageContext) => Page;
 }

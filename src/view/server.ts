@@ -38,7 +38,7 @@ export interface RunningView {
 /** Time limit of a search, in milliseconds. */
 const searchMs = 5000;
 
-/** @throws UserError if the server can't listen on the address */
+/** @throws UserError if the port can't be used */
 export async function startView(options: ViewOptions): Promise<RunningView> {
   const live = new LiveItems(options.roots, options.milliseconds);
   const state = { live, options };

@@ -53,12 +53,16 @@ interface AnimationRequest {
 /** Shows animations, which the browser requests when they come into view; undefined if none can be drawn. */
 function animations(name: string, shown: readonly AnimationRequest[], config: RunSetup['config']): Content {
   if (!isDrawnFromConfig(config)) return undefined;
-  const asText = distinctFormat(shown.flatMap(({ entry: { returns, score } }) => [score, ...returns]));
+  const scoreText = distinctFormat(shown.map(({ entry }) => entry.score));
+  const returnText = distinctFormat(
+    shown.flatMap(({ entry }) => entry.returns),
+    formatNumber,
+  );
   return animationView(
     shown.map(({ alt, entry, title }) => ({
       picture: { address: episodeAddress(name, entry) },
       alt: `Animation of ${alt}${candidateName(entry, config)}`,
-      caption: html`${title}: mean return ${asText(entry.score)} <span class="muted">(${entry.returns.slice(0, maxReturns).map(asText).join(', ')})</span>`,
+      caption: html`${title}: mean return ${scoreText(entry.score)} <span class="muted">(${entry.returns.slice(0, maxReturns).map(returnText).join(', ')})</span>`,
     })),
   );
 }

@@ -36,7 +36,7 @@ export interface Series {
 
 interface MarkSeries {
   readonly label: string;
-  /** `cross`: at the lower edge, for x without a value. `diamond`: at y, with the interval if there is one. */
+  /** `cross`: at the lower edge, for an x without a value. `diamond`: at y, with the interval if there is one. */
   readonly draw: 'cross' | 'diamond';
   readonly color: Color;
   readonly marks: readonly {
@@ -76,7 +76,7 @@ export interface Chart {
 export const chartFigure = (chart: Chart, caption?: Content): Content =>
   new Part('chart-figure', { chart }, caption);
 
-/** Divides the items into at most `most` stretches, equally long except perhaps the last, and joins those of each. */
+/** Divides the items into at most `maxStretches` equal stretches (the last may be shorter), and joins each stretch. */
 export function downsample<T>(
   items: readonly T[],
   maxStretches: number,

@@ -1,6 +1,6 @@
 /** Messages between server and browser. */
 
-/** The content of a page, which is saved to a file or sent to the live view. @template Of how content is written */
+/** The content of a page, which is saved to a file or sent to the live view. @template T representation of content */
 export interface PageContent<T> {
   readonly title: string;
   readonly header: T;

@@ -23,7 +23,7 @@ export const pageData = ({ footer, header, sections, ...rest }: Page) => ({
   sections: sections.map(({ content, ...section }) => ({ ...section, content: childrenOf(content) })),
 });
 
-/** The style sheet of all pages, and the app that draws them; `npm run prepare` builds both. */
+/** Returns the style sheet of all pages: `app.css`, which `npm run prepare` builds, and the colours. */
 export const appStyle = (): string => `${packageText('dist/web/app.css')}\n${paletteStyle()}`;
 
 export const appScript = (): string => packageText('dist/web/app.js');

@@ -1,7 +1,7 @@
 /** Distinguishable with common forms of colour blindness: Paul Tol's bright scheme with a darker grey, plus orange. */
 const categoryColors = '#4477aa #ee6677 #228833 #ccbb44 #66ccee #aa3377 #ee7733 #969696'.split(' ');
 
-/** Number of colours for choices. If there are more choices, heat maps colour them by magnitude, as other numbers. */
+/** Number of colours for choices. If there are more choices, heat maps colour them by magnitude, like other numbers. */
 export const maxCategories = categoryColors.length;
 
 const numbered = (name: string, all: readonly string[]) =>
@@ -35,7 +35,7 @@ const colors: Readonly<Record<string, readonly [light: string, dark?: string]>> 
   sequential: ['#16946e'],
 };
 
-/** Returns the colours as CSS properties (`--accent`, `--choice-0`, …), and cell classes light enough for text. */
+/** Returns CSS: the colours as properties (`--accent`, `--choice-0`, …), and a class with a pale colour per choice. */
 export const paletteStyle = (): string =>
   [
     `:root{${Object.entries(colors)

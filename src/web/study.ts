@@ -13,7 +13,7 @@ export interface PageContext {
   readonly status?: Item['status'];
 }
 
-/** For a file in the study's directory. Its links are relative, and encoded so that none can become `javascript:`. */
+/** Context of a page in the study's directory. Links are relative, and encoded so none can become `javascript:`. */
 export const fileContext: PageContext = {
   linkOf: (run) => `./${run.split('/').map(encodeURIComponent).join('/')}/${runFiles.report}`,
 };
@@ -80,7 +80,7 @@ export const failureList = (failures: readonly { readonly run: string; readonly 
 /** Title of the section that explains a page. */
 export const howToReadTitle = 'How to read this';
 
-/** @param lines sentences without a full stop */
+/** @param sentences each without its full stop */
 export const explanationList = (sentences: readonly Content[]): Content =>
   html`<ul>${sentences.map((line) => html`<li>${line}.</li>`)}</ul>`;
 

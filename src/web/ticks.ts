@@ -1,13 +1,13 @@
 /** Round values on axes. */
 
-/** Returns the smallest 1, 2 or 5 × 10ⁿ that is at least `rough`. */
+/** Returns the smallest 1, 2 or 5 × 10ⁿ that is at least `minStep` (with a tolerance of 0.01 %). */
 export function tickStep(minStep: number): number {
   const power = 10 ** Math.floor(Math.log10(minStep));
   const fraction = minStep / power;
   return (fraction <= 1.0001 ? 1 : fraction <= 2.0001 ? 2 : fraction <= 5.0001 ? 5 : 10) * power;
 }
 
-/** Returns about `count` round values from `low` to `high`. */
+/** Returns round, equally spaced values from `low` to `high`: at most `count` + 1. */
 export function ticksWithin(low: number, high: number, count: number): readonly number[] {
   const step = tickStep((high - low) / count);
   const first = Math.ceil(low / step - 1e-9);

@@ -17,7 +17,7 @@ export interface TrainingLabels {
   readonly maxGradientNorm?: number | undefined;
 }
 
-/** Smooths the loss after `count` steps: the mean over the latest 5 %, but at least 10 and at most 100 of them. */
+/** Averages the latest losses of the first `count` steps: 5 % of them, but at most 100 and, if possible, 10 or more. */
 export function smoothedLoss(losses: readonly number[], count = losses.length): number {
   const windowSize = Math.max(10, Math.min(100, Math.round(count / 20)));
   const latest = losses.slice(Math.max(0, count - windowSize), count);

@@ -90,7 +90,7 @@ describe('policyloop play', () => {
 });
 
 describe('agent runs', () => {
-  it('work with list, show and report, and with compare if their games are the same', async () => {
+  it('work with list, show, report and compare', async () => {
     const { cwd, named } = await several();
     const { context, printed } = recordingContext(cwd);
     await show.execute({ ...common, run: named.expert!, top: 10 }, context);
@@ -155,7 +155,7 @@ describe('agent runs', () => {
     await expect(compare.execute(none, context)).rejects.toThrow('none of these runs is complete');
   });
 
-  it("can't be compared over different games, grouped by a key, or evaluated as policies", async () => {
+  it("can't be compared across environment options, grouped by a key, or evaluated as policies", async () => {
     const { cwd, named } = await several();
     await playing(cwd, ['player=random', 'name=other', 'environment.options.rooms=2', 'episodes=8']);
     const { context } = recordingContext(cwd);
@@ -169,7 +169,7 @@ describe('agent runs', () => {
     await expect(evaluate.execute(best, context)).rejects.toThrow('no numeric policy');
   });
 
-  it('make compare suggest the same seed if they share no games', async () => {
+  it('that share no games can be compared, with a hint to use the same seed', async () => {
     const { cwd, named } = await several();
     await playing(cwd, ['player=random', 'name=other', 'seed=5', 'episodes=8']);
     const { context, printed } = recordingContext(cwd);

@@ -21,7 +21,7 @@ it('gold paths fit into the step limit of cooking-gold, but some are longer than
   }
 });
 
-it('the imitation and RL configs use the same games, prompts and history as the agent config', () => {
+it('the RL configs use the same games, prompts and history as the agent config', () => {
   const { environment, policy } = games;
   for (const name of ['cooking-rl', 'cooking-scratch']) {
     const { agent, environment: played } = loadRlConfig(name, []);
@@ -40,7 +40,7 @@ it('the imitation and RL configs use the same games, prompts and history as the 
   expect(scratch.model).toMatch(/tiny-words$/);
 });
 
-it('the commands in the comment of rl/cooking-rl select GRPO, and PPO with the original settings', () => {
+it('the two commands in the comment of rl/cooking-rl select GRPO and PPO', () => {
   const objectives = commandsOf(commentBlock('configs/rl/cooking-rl.yaml')).map((command) => {
     const [, , config, ...overrides] = policyloopWords(command)!;
     return loadRlConfig(config!, overrides).objective;

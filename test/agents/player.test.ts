@@ -161,7 +161,7 @@ describe('episodes with a model', () => {
     expect(game).toMatchObject({ truncated: true, terminated: false, turns: { length: 3 } });
   });
 
-  it('show the latest turns that fit the token budget', async () => {
+  it('show only as many turns as fit the token budget', async () => {
     const counted: number[] = [];
     const { model, setting } = await playing('FrozenLake-v1', () => '0', { maxTurns: 5, history: 3 });
     const speaker = {

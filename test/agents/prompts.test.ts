@@ -105,7 +105,7 @@ describe('a prompt set', () => {
     ['observation.hbs', '{{#if}}', /observation.hbs:1/],
     ['ask-again.hbs', '{{> replay}}', /partial replay could not be found/],
     ['system.hbs', undefined, /the prompt set lacks system.hbs/],
-  ])('with the %s %j is rejected', async (file, text, message) => {
+  ])('with a wrong or missing $0 is rejected: $2', async (file, text, message) => {
     await expect(mine(file, text)).rejects.toThrow(message);
   });
 
@@ -132,7 +132,7 @@ describe('a prompt set', () => {
   });
 });
 
-it('prompts/agents/README.md lists all template variables and environment states', () => {
+it('prompts/agents/README.md lists the template variables and environment states', () => {
   const readme = readFileSync(join(packageRoot(), 'prompts/agents/README.md'), 'utf8');
   for (const schema of [systemSchema, observationSchema, askAgainSchema])
     for (const { path, type, description } of variablesOf(schema)) {

@@ -47,7 +47,7 @@ describe('free text', () => {
     ['TAKE KEY', 'take key'],
     ['open window', undefined],
     ['open doors', undefined],
-  ])('%j is read as %s: one of the commands that are possible now', (reply, action) => {
+  ])('%j is read as %s if the possible commands are listed', (reply, action) => {
     expect(parseAction(reply, any, now, 'text')).toBe(action);
   });
 

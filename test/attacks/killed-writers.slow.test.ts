@@ -44,7 +44,7 @@ function contentOf(path: string): Readonly<Record<string, number>> {
 }
 
 it.each(Object.entries(writers))(
-  'a killed command leaves no half-written output: %s',
+  'a killed command leaves no half-written file under its final name: %s',
   async (_, [line, output]) => {
     const folder = temporaryDirectory();
     cpSync(project, folder, { recursive: true });

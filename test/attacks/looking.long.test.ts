@@ -177,7 +177,7 @@ describe('inspecting untrusted runs', { timeout: 300_000 }, () => {
     expect(existsSync(marker())).toBe(false);
   });
 
-  it('differs from `evaluate`, which imports the modules of a run', async () => {
+  it('differs from `evaluate`, which imports the policy module of a run', async () => {
     const { context } = recordingContext(cwd);
     await evaluateRun({ run: 'own', runsDir: 'buffers', episodes: 1, workers: 1 }, context);
     expect(readFileSync(marker(), 'utf8')).toContain('policy');
@@ -204,7 +204,7 @@ describe('inspecting untrusted runs', { timeout: 300_000 }, () => {
     await close();
   });
 
-  it('follows no symbolic link to a directory of runs', async () => {
+  it('follows no symbolic link to a run or a directory of runs', async () => {
     const hidden = join(outside, secret);
     cpSync(join(cwd, 'buffers', 'plain'), join(hidden, 'inner'), { recursive: true });
     const group = join(cwd, 'buffers', 'group');

@@ -6,7 +6,7 @@ import { readJsonLines } from '../../src/base/files/json-lines.js';
 import { readManifest } from '../../src/runs/reader.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
-it('reading a run rejects symbolic links and deeply nested state', () => {
+it('reading a run rejects symbolic links and a deeply nested manifest', () => {
   const run = temporaryDirectory();
   const [manifest, log] = [join(run, 'manifest.json'), join(run, 'evaluations.jsonl')];
   for (const file of [manifest, log]) symlinkSync('/dev/zero', file);

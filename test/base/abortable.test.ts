@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { onAbort, untilAborted } from '../../src/base/abortable.js';
 
-it('many waiters can share an abort signal: each is notified once, without a listener warning', async () => {
+it('many waiters on one abort signal are each notified once, unless they gave up, and Node does not warn', async () => {
   const warnings: Error[] = [];
   const onWarning = (warning: Error) => warnings.push(warning);
   process.on('warning', onWarning);

@@ -37,7 +37,7 @@ test('models check describes an adapter as JSON', async () => {
   });
 });
 
-test("--base overrides the base that an adapter names, and is rejected if it doesn't fit", async () => {
+test("--base replaces the base that an adapter names, and the check fails if the two don't fit", async () => {
   const { code, text } = await check(adapter, { base: referenceDirectory('qwen3-fp32') });
   expect(code).toBe(1);
   expect(text).toMatch(/^fits +no \(checked against .*qwen3-fp32\)$/m);
@@ -66,6 +66,6 @@ test('an unsupported kind of adapter is reported', async () => {
   expect(text).toMatch(/peft_type: this kind of adapter is not supported/);
 });
 
-test('--base is rejected for models', async () => {
+test('models check rejects --base if it checks a model instead of an adapter', async () => {
   await expect(check(model, { base: model })).rejects.toThrow(/--base: only/);
 });

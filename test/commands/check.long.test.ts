@@ -88,7 +88,7 @@ describe('policyloop check', () => {
     );
   });
 
-  it('applies overrides to every config', async () => {
+  it('applies overrides to the config', async () => {
     const overrides = ['environment=Pendulum-v1', 'prompts.optimum=5'];
     const { findings } = await check(`environment: CartPole-v1\n${model}`, { overrides });
     expect(findings).toContainEqual(
@@ -99,7 +99,7 @@ describe('policyloop check', () => {
 });
 
 describe('policyloop check explains', () => {
-  it('a missing key together with a miscased environment id or a missing prompt set', async () => {
+  it('a missing API key together with a misspelt environment id or a missing prompt set', async () => {
     const both = await check(
       'environment: Cartpole-v1\nmodel: { provider: openai, name: gpt-5-mini }\nprompts: { set: ./none }\n',
     );
@@ -191,7 +191,7 @@ describe('a memory budget that hides evaluations', () => {
 describe('the length of prompts', () => {
   const long = 'environment: CartPole-v1\niterations: 150\nmemory: { tokens: 24000 }\n';
 
-  it('is compared with the context length, if known', async () => {
+  it('is compared with the context length', async () => {
     const context = (tokens: number) =>
       check(`${long}model: { provider: ollama, name: tiny, maxTokens: 300, contextTokens: ${tokens} }\n`);
     expect((await context(32_000)).findings).toContainEqual(
@@ -299,7 +299,7 @@ describe('the model', () => {
       /: Not within −6 to 6/,
       /a model\.format that enforces the answer/,
     ],
-  ])('causes a warning if a run would reject its reply: %s', async (reply, message, hint) => {
+  ])('causes a warning if a run would reject its reply: %j', async (reply, message, hint) => {
     const server = await startFakeOpenAI({ reply: () => reply });
     const text = `environment: CartPole-v1\nmodel: { provider: openai, name: tiny, baseUrl: "${server.url}", maxRetries: 0 }\n`;
     const checked = await check(text, { online: true });
@@ -350,7 +350,7 @@ describe('the model', () => {
 describe('a run', () => {
   const args = { overrides: [], runsDir: 'buffers', quiet: true, json: false } as const;
 
-  it('is stopped by errors before it plays anything, and reports warnings once', async () => {
+  it('is rejected if the check finds errors, and reports warnings once', async () => {
     const cwd = temporaryDirectory();
     const file = join(cwd, 'my.yaml');
     const { context, noted } = recordingContext(cwd);
@@ -387,7 +387,7 @@ describe('a run', () => {
     return { played, noted, text: quick + model + more, out };
   }
 
-  it('fits its history to the context of its server, and keeps that budget on another server', async () => {
+  it('sets its memory budget from the context of its server, and keeps it on another server', async () => {
     let asked = 0;
     const reply = () => answer.replace('1.0', (asked++ / 10).toFixed(1));
     const server = await startFakeOllama({ reply, contextTokens: 8192, strict: true });

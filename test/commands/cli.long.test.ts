@@ -220,12 +220,12 @@ describe('policyloop reports', () => {
     ['an unknown key', ['iterations', 'iteration'], '', [/config\.yaml:3:1/, /iteration/, /iterations/]],
     ['a wrong type', ['iterations: 8', 'iterations: many'], '', [/config\.yaml:3:13/, /iterations/, /many/]],
     ['an unknown environment', ['Pole', 'Pol'], '', [/config\.yaml:1:14/, /CartPole-v1/]],
-    ['an impossible pair', ['CartPole', 'FrozenLake'], 'policy.kind=linear', [/q-table/]],
-    ['a missing key', ['cma-es', 'openai, name: gpt-5'], '', [/OPENAI_API_KEY/]],
+    ['an unsuitable policy kind', ['CartPole', 'FrozenLake'], 'policy.kind=linear', [/q-table/]],
+    ['a missing API key', ['cma-es', 'openai, name: gpt-5'], '', [/OPENAI_API_KEY/]],
     ['a missing file', ['', ''], 'prompts.set=./nowhere', [/nowhere/]],
     ['a bad override', ['', ''], 'iterations', [/iterations/, /key=value/]],
     ['an option without its value', ['', ''], '--run-dir', [/run-dir/]],
-    ['an option twice', ['', ''], '--run-dir a --run-dir b', [/--run-dir: .*only once/]],
+    ['a repeated option', ['', ''], '--run-dir a --run-dir b', [/--run-dir: .*only once/]],
   ] as const)('%s on one screen, without a stack trace', async (_name, [right, wrong], words, patterns) => {
     const cwd = workplace(config.replace(right, wrong));
     const more = words === '' ? [] : words.split(' ');
@@ -266,7 +266,7 @@ describe('policyloop reports', () => {
     ['run quickstart modle=1 mode=2', /^error override .*: unknown key\n {2}hint: .*\nerror override /],
     ['run confg.yaml', /^error confg\.yaml: no such file.*\n {2}hint: did you mean `config\.yaml`\?/],
     ['finetune export x', /missing: --to, --out; usage: policyloop finetune export <source>/],
-  ])('the mistake in "%s", and what to write instead', async (line, message) => {
+  ])('the mistake in "%s", with a hint or the usage', async (line, message) => {
     const { code, stderr } = await cli(workplace(), line.split(' '));
     expect(code).toBe(2);
     expect(stderr).toMatch(message);

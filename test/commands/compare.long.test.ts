@@ -73,7 +73,7 @@ describe('compare', () => {
     expect(text).toContain('Higher: hill-climb − random is +5.875 in confirmed return');
   });
 
-  it('uses an unpaired test if seeds differ, and gives no verdict on few runs', async () => {
+  it('uses an unpaired test if seeds differ, and gives no verdict if there are too few runs', async () => {
     const { at, group } = folder();
     group('a', low);
     group('b', high, climbing, 100);
@@ -283,7 +283,7 @@ describe('compare', () => {
     expect((await compare([at()])).parsed().tasks[0]!.groups[0]!.target).toBeNull();
   });
 
-  it('prints tables for other programs, and writes a page that loads nothing and escapes model names', async () => {
+  it('prints tables for other programs, and writes a page with links and escaped model names', async () => {
     const { at, group } = folder();
     group('a', low);
     group('b', high, { ...climbing, model: 'openai/<script>,"x"' });

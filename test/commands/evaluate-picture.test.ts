@@ -5,7 +5,7 @@ import { execute as evaluateCommand } from '../../src/commands/evaluate.js';
 import { elementTree } from '../rollout/pictures/xml-reader.js';
 import { quick, recordingContext, runExperimentFrom, temporaryDirectory } from '../support/experiments.js';
 
-it("evaluate --picture draws the first episode, and rejects files that it can't write", async () => {
+it("evaluate --picture draws an episode, and rejects files that it can't write", async () => {
   const cwd = temporaryDirectory();
   const config = { ...quick, iterations: 1, model: { provider: 'random' } } as const;
   await runExperimentFrom(config, { path: join(cwd, 'buffers', 'a') });

@@ -36,7 +36,7 @@ function project(type: string | undefined): string {
   return folder;
 }
 
-describe.each(['commonjs', 'module', undefined])('policyloop init in a project of type %s', (type) => {
+describe.each(['commonjs', 'module', undefined])('policyloop init with package type %s', (type) => {
   it.each(['.js', '.mjs', '.cjs'])(
     'writes an environment to a %s file, which runs unchanged, even in threads',
     async (ending) => {
@@ -56,7 +56,7 @@ describe.each(['commonjs', 'module', undefined])('policyloop init in a project o
   it
     .skipIf(type === undefined)
     .each(['environment', 'policy', 'model', 'reward', 'helpers', 'prompts'] as const)(
-    'prints a command that runs its %s at once and improves on the warm-up',
+    'prints a command whose run uses the new %s and improves on the warm-up',
     async (kind) => {
       const cwd = project(type);
       const printed = await init(cwd, kind, kind === 'prompts' ? 'my prompts' : `my ${kind}.js`);

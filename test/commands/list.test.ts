@@ -71,7 +71,7 @@ describe('policyloop list', () => {
     expect(inside.noted).toEqual([]);
   });
 
-  it('names training runs relative to the directory, even if one contains another', async () => {
+  it('names training runs relative to the working directory, even if one contains another', async () => {
     const cwd = temporaryDirectory();
     const folders = ['tuned', 'tuned/bandit', 'tuned/deep/er'];
     for (const folder of folders) writeTraining(join(cwd, folder), []);

@@ -54,7 +54,7 @@ test('models check describes a model as JSON', async () => {
 const written = (file: string, text: string) => (directory: string) =>
   writeFileSync(join(directory, file), text);
 
-test('missing files and unsupported features are reported, with exit code 1', async () => {
+test('missing or invalid files and unsupported features are reported, with exit code 1', async () => {
   const cases: readonly (readonly [(directory: string) => void, RegExp])[] = [
     [(d) => rmSync(join(d, 'tokenizer.json')), /tokenizer\.json: this file is missing[\s\S]*hint: /],
     [(d) => rmSync(join(d, 'chat_template.jinja')), /has no chat template[\s\S]*use the instruction-tuned/],

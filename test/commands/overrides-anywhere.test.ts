@@ -51,7 +51,7 @@ describe('moveOverridesFirst', () => {
     ]);
   });
 
-  it('does not mistake files, paths or ids for overrides', () => {
+  it('does not mistake paths for overrides', () => {
     const place = join(temporaryDirectory(), 'lr=3');
     mkdirSync(place);
     const files = [place, 'runs/lr=3', './a=b.yaml'];

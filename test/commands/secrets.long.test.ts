@@ -97,7 +97,7 @@ confirmation: { candidates: 0 }
 
 const providers = [
   {
-    name: 'a key and headers, over the openai client',
+    name: 'a key and headers',
     model: () => 'provider: openai, name: fake, baseUrl: "http://ADDRESS/v1"',
     env: () => ({ OPENAI_API_KEY: key, OPENAI_CUSTOM_HEADERS: `X-Team: ${key}-team` }),
     sends: `Bearer ${key}`,
@@ -221,9 +221,9 @@ describe('an address in an environment variable', () => {
 
   it.each([
     ['a query', { OPENAI_BASE_URL: `http://h/v1?key=${key}`, OPENAI_API_KEY: 'x' }, openai],
-    ['an invalid address', { OPENAI_BASE_URL: `canary:${key}@h` }, openai],
-    ['an invalid address', { OLLAMA_HOST: `me:can ary:${key}@h:x` }, 'provider: ollama, name: m'],
-  ])("is rejected without being shown if it can't be used: %s", async (_, env, model) => {
+    ['an invalid OPENAI_BASE_URL', { OPENAI_BASE_URL: `canary:${key}@h` }, openai],
+    ['an invalid OLLAMA_HOST', { OLLAMA_HOST: `me:can ary:${key}@h:x` }, 'provider: ollama, name: m'],
+  ])("is rejected if it can't be used, and its key isn't shown: %s", async (_, env, model) => {
     const message = await attempt(env, model);
     expect(message).toMatch(/OPENAI_BASE_URL|OLLAMA_HOST/);
     expect(message).toContain('hint: ');

@@ -93,7 +93,7 @@ it('policyloop sweep fails if a model contributes nothing, and names the run', a
     leftOut: [],
     tasks: [
       {
-        differences: [{ verdict: 'not-comparable', reason: expect.stringContaining('1 of 1 runs of') }],
+        differences: [{ verdict: 'not-comparable', reason: expect.stringContaining('1 of 1 run of') }],
         cautions: expect.arrayContaining([
           expect.stringMatching(
             /mute.*1 of 1 run failed; .* gets the lowest of this environment \(0 proposals/,
@@ -104,7 +104,7 @@ it('policyloop sweep fails if a model contributes nothing, and names the run', a
   });
 });
 
-it('policyloop sweep runs every setting and seed and reports effects; 3 jobs give the same bytes', async () => {
+it('policyloop sweep runs each setting and seed and shows effects; 3 jobs change no evaluation', async () => {
   const { code, printed, last } = await sweep(grid, { out: 'one' });
   expect(code).toBe(0);
   expect(printed).toHaveLength(6 + 1);

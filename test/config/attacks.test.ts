@@ -27,11 +27,11 @@ describe('loadConfig with hostile files', () => {
     ['50,000 keys', base + many(50_000, (i) => `k${i}: 1`), /488949 characters; the maximum is 256000/],
     ['20,000 short keys', base + many(20_000, (i) => `k${i}: 1`), /too many keys/],
     ['4,000 keys', base + many(4_000, (i) => `k${i}: 1`), /k0: unknown key/],
-    ['one key 4,000 times', base + 'a: 1\n'.repeat(4_000), /duplicate key: a/],
+    ['a key that occurs 4,000 times', base + 'a: 1\n'.repeat(4_000), /duplicate key: a/],
     ['deep lists', `${base}a: ${'['.repeat(45_000)}${']'.repeat(45_000)}`, /nested too deeply/],
     ['lists 500 deep', `${base}a: ${'['.repeat(500)}${']'.repeat(500)}`, /nested more than 100 levels deep/],
     ['deep keys', `${base}${'? '.repeat(4_900)}`, /nested too deeply/],
-    ['tags', `${base}x: ${'!!str '.repeat(15_000)}`, /not valid YAML/],
+    ['15,000 tags in a row', `${base}x: ${'!!str '.repeat(15_000)}`, /not valid YAML/],
     [
       'aliases of aliases',
       `a: &a [${'1,'.repeat(9)}]\n${many(10, (i) => `${'bcdefghijk'[i]}: &${'bcdefghijk'[i]} [${Array(9).fill(`*${'abcdefghij'[i]}`).join()}]`)}`,

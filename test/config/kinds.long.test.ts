@@ -93,19 +93,19 @@ describe('a config of the wrong kind', () => {
   });
 });
 
-describe('an RL config counts as numeric', () => {
+describe('an RL config', () => {
   const [language, numbers] = [samples.rl, 'environment: CartPole-v1\nalgorithm: { kind: ppo }\n'];
 
   it.each([
-    ['by its algorithm', numbers, true],
-    ['by its policy', 'environment: CartPole-v1\npolicy: { kind: mlp }\n', true],
-    ['only if it has no model', `${language}policy: { kind: mlp }\n`, false],
+    ['is numeric if it has an algorithm', numbers, true],
+    ['is numeric if it has a policy but no model', 'environment: CartPole-v1\npolicy: { kind: mlp }\n', true],
+    ['is not numeric if it has a policy and a model', `${language}policy: { kind: mlp }\n`, false],
   ])('%s', (_, text, expected) => {
     expect(isNumericConfig(written(text).file, '')).toBe(expected);
   });
 });
 
-describe('loading a config of any kind', () => {
+describe('loading a config', () => {
   it.each(configKindNames)('reports a file that is missing, empty or not a mapping: %s', (kind) => {
     expect(refusal(() => loaders[kind](written('').file)).message).toMatch(/is empty[\s\S]*hint/);
     expect(refusal(() => loaders[kind](written('- 1').file)).message).toContain('is not a config');
@@ -138,7 +138,7 @@ describe('loading a config of any kind', () => {
     },
   );
 
-  it('drops settings that a new variant lacks, with a note', () => {
+  it('drops settings that a new method does not accept, with a note', () => {
     const { file } = written(`${samples.training}method: { kind: lora, rank: 4 }\n`);
     const notes: string[] = [];
     const { method } = loadTrainConfig(file, ['method.kind=full'], '', (text) => notes.push(text));
@@ -260,7 +260,7 @@ describe('the bundled configs of each kind', () => {
     expect(() => loaders[kind](name, own[kind], '/nowhere')).not.toThrow();
   });
 
-  it('write their output below the working directory', () => {
+  it('training lora writes its output below the working directory', () => {
     expect(loadTrainConfig('lora', ['dataset=d'], '/work').output).toBe(resolve('/work/tuned/lora'));
   });
 

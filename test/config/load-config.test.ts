@@ -20,7 +20,7 @@ it('loadConfig notes that an old environment id runs as its newer version', () =
   expect(notes('HalfCheetah-v5')).toEqual([]);
 });
 
-describe('a two-line config', () => {
+describe('a short config', () => {
   it('gets every default', () => {
     expect(load(two).config).toEqual({
       environment: { id: 'CartPole-v1', options: {} },

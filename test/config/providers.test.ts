@@ -65,7 +65,7 @@ test.each(hosted)('the error for provider: $name shows a section that loads', ({
   expect(model).toMatchObject({ provider: 'openai', name: parse(source).model.name });
 });
 
-it('an unknown provider in an override or in the section of a stage gets the same advice', () => {
+it('the error for an unknown provider in an override or a stage shows what to write', () => {
   expect(() => load('{provider: random}', 'model={provider: groq}')).toThrow(/api\.groq\.com/);
   expect(() => load('{provider: random}', 'critic.model.provider=anthropic')).toThrow(anthropic);
 });

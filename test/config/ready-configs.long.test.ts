@@ -20,7 +20,7 @@ const providers = ['openai', 'ollama', 'local', 'random', 'hill-climb', 'cma-es'
 const textOf = (name: string) => readFileSync(join(packageRoot(), 'configs', `${name}.yaml`), 'utf8');
 
 describe('the bundled configs', () => {
-  it('cover every environment with both prompt sets', () => {
+  it('have a numeric and a semantic variant for each of 21 environments', () => {
     for (const environment of environments) {
       for (const set of ['numeric', 'semantic']) {
         const { config } = loadConfig({ file: `${environment}-${set}` });
@@ -58,7 +58,7 @@ describe('the bundled configs', () => {
     }
   });
 
-  it.each(names)('%s has as many parameters as its comment states, or 10 if it states none', async (name) => {
+  it.each(names)('%s is valid; numeric policies have 10 or the stated number of parameters', async (name) => {
     // The model of this one is for the user to download.
     const overrides = name === 'providers/local' ? [`model.path=${referenceDirectory('qwen3-fp32')}`] : [];
     const written = loadConfig({ file: name, overrides }).config;

@@ -27,7 +27,7 @@ describe('model.extra', () => {
   it.each([
     [Number.NaN, 'JSON'],
     [{ deep: [Number.POSITIVE_INFINITY] }, 'JSON'],
-  ])('rejects %j, which JSON cannot represent', (value, word) => {
+  ])('rejects %o, which JSON cannot represent', (value, word) => {
     expect(() => load({ top_k: value })).toThrow(word);
   });
 

@@ -114,7 +114,7 @@ export function describeEnvironment({ name, make: create, limitable = true }: En
       }
     });
 
-    test('an episode is truncated at its last step and not before', async () => {
+    test('an episode is truncated at its step limit, and not before', async () => {
       const environment = await make();
       const limit = environment.maxSteps;
       if (limit === undefined) return;

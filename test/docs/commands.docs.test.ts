@@ -153,7 +153,7 @@ describe.each(pages)('%s', (page) => {
   const cells = cellsOf(blocks);
   for (const [i, { block, prints }] of cells.entries()) {
     const before = cells.slice(0, i).map((cell) => cell.block);
-    it.skipIf(!hasPandas)(`${page}:${block.line}, a Python cell`, { timeout: 60_000 }, () =>
+    it.skipIf(!hasPandas)(`the cell at ${page}:${block.line} prints what is shown`, { timeout: 60_000 }, () =>
       expect(wordsOf(runCell(before, block, place))).toEqual(wordsOf(prints)),
     );
   }

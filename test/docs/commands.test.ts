@@ -128,7 +128,7 @@ describe('documented commands', () => {
     expect(await problemsIn(readBlocks(page))).toEqual([]);
   });
 
-  it.each(configs)('exist, including those in the comment of %s', async (config) => {
+  it.each(configs)('exist, with their options and configs: comment of %s', async (config) => {
     const block = commentBlock(config);
     // Tasks of an example aren't run by themselves.
     expect(block.code === '').toBe(config.includes('tasks/'));
@@ -194,6 +194,6 @@ async function problemsInText(page: string): Promise<readonly string[]> {
   return problems;
 }
 
-it.each(pages)('commands mentioned in the text of %s exist', async (page) => {
+it.each(pages)('commands and options mentioned in the text of %s exist', async (page) => {
   expect(await problemsInText(page)).toEqual([]);
 });

@@ -26,7 +26,7 @@ const unexplained = (text: string) =>
     .filter((section) => measured.test(section) && !explained.test(section))
     .map((section) => section.split('\n', 1)[0]!);
 
-it('every table of figures names the file of its rows or the day of its observation', () => {
+it('each hand-written table of figures names its rows, its script or the day of its observation', () => {
   const found = pages.flatMap((page) =>
     unexplained(readFileSync(join(packageRoot(), page), 'utf8')).map((section) => `${page}: ${section}`),
   );

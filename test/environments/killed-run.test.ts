@@ -59,7 +59,7 @@ function bridgesOf(pid: number): readonly string[] {
 }
 
 describe.runIf(present && process.platform === 'linux')('a killed run of a Python environment', () => {
-  test('leaves no process, and resumes with the same evaluations and episodes, byte for byte', {
+  test('leaves no Python process, and resumes with the same evaluations and episodes, byte for byte', {
     timeout: 120_000,
   }, async () => {
     const cwd = temporaryDirectory();

@@ -20,8 +20,8 @@ const mujocoVersion = present ? pythonVersion('mujoco') : undefined;
 const mujocoPresent = mujocoVersion?.startsWith('3.14.') === true;
 const steps = 500;
 
-describe('a comparison with Python Gymnasium', () => {
-  test('finds no difference in any scenario', { timeout: 120_000 }, async ({ skip }) => {
+describe('environments compared with Python Gymnasium', () => {
+  test('agree in every scenario, within tolerances', { timeout: 120_000 }, async ({ skip }) => {
     if (!present) {
       skip(
         said(`live comparison skipped: ${python} has Gymnasium ${version ?? '(none)'}, and it takes 1.3.x`),
@@ -30,7 +30,7 @@ describe('a comparison with Python Gymnasium', () => {
     await compareAll(scenarios);
   });
 
-  test('finds no difference in any MuJoCo scenario', { timeout: 120_000 }, async ({ skip }) => {
+  test('agree in every MuJoCo scenario, within tolerances', { timeout: 120_000 }, async ({ skip }) => {
     if (!mujocoPresent) {
       skip(
         said(

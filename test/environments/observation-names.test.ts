@@ -15,7 +15,7 @@ it.each([
     'z pitch thighAngle legAngle footAngle xVelocity zVelocity pitchVelocity thighVelocity legVelocity footVelocity',
   ],
   ['FrozenLake-v1', ''],
-])('observationNames names the components of %s', async (id, names) => {
+])('observationNames names the components of %s, if it has any', async (id, names) => {
   expect(observationNames(await makeEnvironment(id)).join(' ')).toBe(names);
 });
 

@@ -93,17 +93,17 @@ describe('options', () => {
     ['FrozenLake-v1', { desc: ['SX'] }, 'desc.0'],
     ['FrozenLake-v1', { desc: ['FG'] }, 'desc'],
     ['FrozenLake-v1', { map_name: null }, 'map_name'],
-  ])('%s %j is rejected', async (id, options, field) => {
+  ])('%s %o is rejected', async (id, options, field) => {
     expect((await problemsOf(id, options)).map((problem) => problem.field)).toEqual([field]);
   });
 });
 
-describe('an error explains the invalid action', () => {
+describe('invalid actions', () => {
   test.each([
     ['Pendulum-v1', 0.5, /is not an action of Pendulum-v1; expected an array of 1 finite number/],
     ['Pendulum-v1', [Number.NaN], /\[ ?NaN ?\]/],
     ['CartPole-v1', 2, /is not an action of CartPole-v1; expected an integer from 0 to 1/],
-  ])('%s %j', async (id, action, message) => {
+  ])('in %s cause an error with an explanation: %o', async (id, action, message) => {
     const environment = await makeEnvironment(id);
     environment.reset(0);
     expect(() => environment.step(action)).toThrow(message);

@@ -43,7 +43,7 @@ describe('the bandit', () => {
   });
 });
 
-describe('the probes', () => {
+describe('the probe environments', () => {
   /** Observations and rewards of an episode, by the actions that a rule chooses. */
   async function episode(id: string, seed: number, act: (observation: unknown) => string) {
     const probe = await makeEnvironment(id);

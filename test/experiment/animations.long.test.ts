@@ -32,35 +32,32 @@ async function linearPole() {
   return { environment, family: createPolicyFamily(policy!, environment) };
 }
 
-describe('drawEpisode', () => {
-  it.each(['common', 'fresh'] as const)(
-    'replays each evaluated episode with its recorded return and length, on %s seeds',
-    async (seeds) => {
-      const evaluation = { ...quick.evaluation, seeds };
-      const run = await runExperimentFrom({ ...config, iterations: 2, evaluation });
-      const { config: resolved, family, manifest, recorded } = await readPlayableRun(run.path);
-      const environment = await makeEnvironment('CartPole-v1');
-      const stage = { config: resolved, family, environment, seed: manifest.seed };
-      expect(recorded.entries.length).toBe(7);
-      for (const entry of recorded.entries) {
-        for (const [episode, value] of entry.returns.entries()) {
-          const drawn = drawEpisode(stage, entry, { kind: 'evaluated', episode }, 50);
-          expect(drawn).toMatchObject({
-            recorded: value,
-            replay: { return: value, length: entry.lengths[episode] },
-          });
-          expect(drawn.animation.moments.at(-1)).toMatchObject({
-            return: value,
-            step: entry.lengths[episode],
-          });
-          const bySeed = drawEpisode(stage, entry, { kind: 'seed', seed: drawn.seed }, 50);
-          expect(bySeed).toMatchObject({ episode, recorded: value, replay: { return: value } });
-        }
+describe('the animation of an episode', () => {
+  it.each(['common', 'fresh'] as const)('has its recorded return and length, on %s seeds', async (seeds) => {
+    const evaluation = { ...quick.evaluation, seeds };
+    const run = await runExperimentFrom({ ...config, iterations: 2, evaluation });
+    const { config: resolved, family, manifest, recorded } = await readPlayableRun(run.path);
+    const environment = await makeEnvironment('CartPole-v1');
+    const stage = { config: resolved, family, environment, seed: manifest.seed };
+    expect(recorded.entries.length).toBe(7);
+    for (const entry of recorded.entries) {
+      for (const [episode, value] of entry.returns.entries()) {
+        const drawn = drawEpisode(stage, entry, { kind: 'evaluated', episode }, 50);
+        expect(drawn).toMatchObject({
+          recorded: value,
+          replay: { return: value, length: entry.lengths[episode] },
+        });
+        expect(drawn.animation.moments.at(-1)).toMatchObject({
+          return: value,
+          step: entry.lengths[episode],
+        });
+        const bySeed = drawEpisode(stage, entry, { kind: 'seed', seed: drawn.seed }, 50);
+        expect(bySeed).toMatchObject({ episode, recorded: value, replay: { return: value } });
       }
-    },
-  );
+    }
+  });
 
-  it('draws the state of the environment at every step', async () => {
+  it('shows the state of the environment in each frame', async () => {
     const { environment, family } = await linearPole();
     const parameters = family.initial(createGenerator(1));
     const { moments, pace, length } = replay({ environment, family, maxSteps: 60 }, parameters, 4, 300);
@@ -75,16 +72,16 @@ describe('drawEpisode', () => {
     }
   });
 
-  it('rejects parameters whose number does not match the policy', async () => {
+  it('is rejected if the number of parameters does not match the policy', async () => {
     const { environment, family } = await linearPole();
     const play = () => replay({ environment, family, maxSteps: 5 }, [1, 2], 0, 5);
     expect(play).toThrow(/has 2 parameters, but the config's policies have 10/);
   });
 });
 
-describe('every environment that can be drawn', () => {
+describe('the SVG of an episode', () => {
   const drawn = environmentIds();
-  it.each(drawn)('%s is drawn as an SVG of bounded size', async (id) => {
+  it.each(drawn)('in %s has a bounded size', async (id) => {
     const environment = await makeEnvironment(id);
     const policy = {
       discrete: { kind: 'q-table' },

@@ -35,7 +35,7 @@ it('the conversation layout shows evaluations as answers followed by scores, and
   expect(messages.at(-1)!.content).toMatch(/This is iteration 4 of 4\.[\s\S]*Propose new parameters/);
 });
 
-it('the second prompt starts with the messages of the first, except for the last one', async () => {
+it('in the conversation layout, the second prompt keeps all messages of the first but the last', async () => {
   const { path } = await runExperimentFrom({ ...config, memory: {} }, { model: seededModel() });
   const [first, second] = readRun(path).calls.map(({ messages }) => messages);
   expect(second!.slice(0, first!.length - 1)).toEqual(first!.slice(0, -1));

@@ -244,7 +244,7 @@ it('a critic can be a baseline at no cost, and works with groups', async () => {
   expect(readRunFile(half.path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
 });
 
-it('a proposer receives task.shared only if there is a critic', async () => {
+it('a proposer receives task.shared = true only if there is a critic', async () => {
   const told = async (critic: ConfigInput['critic']) => {
     const shared: (boolean | undefined)[] = [];
     const random = baselineProposer({ provider: 'random' });

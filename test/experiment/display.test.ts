@@ -146,7 +146,7 @@ describe('the progress of a local model', () => {
     expect(noted.at(-1)).toMatch(/^iteration 2\/5 .* 2 min left$/);
   });
 
-  it('is shown on a terminal, next to the best return', () => {
+  it('is shown on a terminal, next to the latest return', () => {
     const { stream, lines } = fakeTerminal(120);
     const bars: string[] = [];
     shownEvery20Seconds(stream, () => bars.push(lines().at(-1)!));

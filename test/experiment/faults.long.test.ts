@@ -57,12 +57,12 @@ describe('the first fault of each kind', () => {
     expect(faultsIn(events)).toEqual([{ kind: 'fault', fault: 'no-text', message: 'a reply without text' }]);
   });
 
-  it('is absent if nothing fails', async () => {
+  it('is not reported if nothing fails', async () => {
     const { events } = await runExperimentFrom(config, { model: seededModel() });
     expect(faultsIn(events)).toEqual([]);
   });
 
-  it.each([{ quiet: true }, {}])('is displayed in every mode (%j)', (mode) => {
+  it.each([{ quiet: true }, {}])('is displayed with the options %j', (mode) => {
     const { context, noted } = recordingContext('.');
     createDisplay(mode, context).show({ kind: 'fault', fault: 'server', message: 'HTTP 500: boom' });
     expect(noted.join('\n')).toContain('HTTP 500: boom (fault server)');

@@ -62,7 +62,7 @@ describe('a ledger', () => {
     expect(create({}, 50, { usesTokens: false }).reserve(one)).toMatchObject({ maxTokens: 50 });
   });
 
-  it('reserves the tokens of a prompt and its longest completions, and as many again for a retry that may be billed', () => {
+  it('reserves the most tokens that a call may use, and more if a lost attempt may be billed, too', () => {
     const ledger = create({ tokens: 3 * most + 400 }, 100);
     const { mayTryAgain } = ledger.reserve({ ...one, choices: 2 }) as Reservation;
     expect(mayTryAgain('server')).toBe(true);
@@ -87,7 +87,7 @@ describe('a ledger', () => {
     expect([reserved(), reserved('usage-wrong')]).toEqual([most + 100, 3 * most + 100]);
   });
 
-  it("uses the price of the stage's own model for its calls, and reports the given evaluations and minutes", () => {
+  it("uses the price of a stage's own model for its calls, and reports the given evaluations and minutes", () => {
     const critic = { price: { input: 5, output: 5 }, maxTokens: 7, usesTokens: true };
     const ledger = create({ evaluations: 9, minutes: 2 }, 100, { stages: { critic } });
     expect(ledger.cost({ promptTokens: 1e6 }, 'critic')).toBe(5);

@@ -62,7 +62,7 @@ describe('a run without an accepted proposal', () => {
     expect(readManifest(path).reason).toMatchObject({ message: expect.stringMatching(/It is empty\.$/) });
   });
 
-  it('is not considered failed if a proposal was accepted before it was resumed', async () => {
+  it('does not fail if one was accepted before it was resumed', async () => {
     const model = scripted((call) => call === 0);
     const accepting = await play({ iterations: 2, corrections: 0 }, model);
     expect(readManifest(accepting.path).status).toBe('completed');
@@ -77,7 +77,7 @@ describe('a run without an accepted proposal', () => {
     expect(readManifest(path)).toMatchObject({ status: 'interrupted', reason: { kind: 'interrupted' } });
   });
 
-  it('is not possible with the random baseline', async () => {
+  it('does not occur with the random baseline', async () => {
     const { path } = await runExperimentFrom({ ...quick, iterations: 2, model: { provider: 'random' } });
     expect(readManifest(path).status).toBe('completed');
   });
@@ -142,7 +142,7 @@ describe('the limit on rejected replies', () => {
     expect(readManifest(replayed.path)).toMatchObject(failed);
   });
 
-  it('leads to the same calls and the same end after an interruption', async () => {
+  it('leads to the same calls and the same end with or without an interruption', async () => {
     const whole = await runExperimentFrom(base, { model: scripted() });
     const stop = new AbortController();
     const killed = await runExperimentFrom(base, {
@@ -160,7 +160,7 @@ describe('the limit on rejected replies', () => {
   });
 });
 
-describe('a portfolio', () => {
+describe('a run with a portfolio', () => {
   const portfolio = {
     ...quick,
     iterations: 3,
@@ -193,7 +193,7 @@ describe('a portfolio', () => {
 });
 
 describe('commands', () => {
-  it('report that no proposal was accepted and why; run and resume exit with code 1', async () => {
+  it('report that no proposal was accepted and why; run exits with 1, and resume rejects the run', async () => {
     const server = await startFakeOpenAI({ reply: () => nonsense });
     const cwd = temporaryDirectory();
     const model = { provider: 'openai', name: 'fake', baseUrl: server.url };

@@ -134,7 +134,7 @@ describe('an experiment in which 30 % of the requests fail', () => {
   });
 });
 
-describe("a server that can't be used", () => {
+describe('a server that rejects the API key', () => {
   it('ends the run at once and reports the error', async () => {
     const server = await startFakeOpenAI({ apiKey: 'another', reply: () => '' });
     const config = {

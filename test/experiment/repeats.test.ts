@@ -116,7 +116,7 @@ it.each([{ record: 'none' }, { warmup: 0 }] as const)('a repeat is found even wi
   ]);
 });
 
-it('proposals of a search are never rejected as repeats', async () => {
+it('a search makes the same evaluations with repeats: behaviour as with repeats: parameters', async () => {
   const config = { ...lake, model: { provider: 'hill-climb' }, iterations: 30 } as const;
   const { path } = await runExperimentFrom({ ...config, repeats: 'behaviour' });
   const other = await runExperimentFrom({ ...config, repeats: 'parameters' });

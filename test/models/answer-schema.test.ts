@@ -26,7 +26,7 @@ describe('answerSchema', () => {
     });
   });
 
-  it('lists all allowed values if there are at most maxChoices of them', () => {
+  it('lists all allowed numbers if there are at most maxChoices of them, and always lists choices', () => {
     const listOf = (spec: ParameterSpec, maxChoices: number) => {
       const schema = answerSchema(answerGrammar(spec), { maxChoices });
       return (schema.properties as { params: { items: { enum?: number[] } } }).params.items.enum;

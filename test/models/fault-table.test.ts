@@ -132,7 +132,7 @@ const failures: readonly (readonly [name: string, sent: Sent, kind: string, retr
 
 describe.each(providers)('$name', ({ fake, good, model }) => {
   it.each(failures)(
-    'classifies a failure and retries it if it is transient: %s',
+    'classifies failures and prompts that a content filter blocked, and retries only transient failures: %s',
     async (_, sent, kind, retried) => {
       const { wait } = recordWaits();
       const recovering = await serve([sent, { body: good }]);
@@ -152,7 +152,7 @@ describe.each(providers)('$name', ({ fake, good, model }) => {
     },
   );
 
-  it('counts the same tokens and retries as the server when three calls in ten fail', async () => {
+  it('counts the same tokens and retries as a server with a fault rate of 30 %', async () => {
     const server = await fake({ reply: () => answer, faults: { rate: 0.3, seed: 5 } });
     const opened = model(server.url.replace(/\/v1$/, ''), { maxRetries: 10 }, async () => {});
     const totals = { promptTokens: 0, completionTokens: 0, retries: 0 };
@@ -171,7 +171,7 @@ describe.each(providers)('$name', ({ fake, good, model }) => {
     expect(totals).toEqual({ promptTokens, completionTokens, retries: retried });
   });
 
-  it('ends at once when aborted while waiting for an answer', async () => {
+  it('ends a call at once when it is aborted while waiting for a reply', async () => {
     const abort = new AbortController();
     const server = await serve([{ answer: () => abort.abort() }]);
     const call = ask(model(server.url, {}), messages, { ...options, signal: abort.signal });
@@ -187,7 +187,7 @@ describe('retries', () => {
     body: {},
   });
 
-  it('wait as long as the server asks, and report the longer waits', async () => {
+  it("wait as long as the server asks, and don't report short waits", async () => {
     const { wait, waits } = recordWaits();
     const told: number[] = [];
     const server = await serve([...['3', '0.5', '20'].map(limited), { body: good }]);
@@ -233,7 +233,7 @@ describe('retries', () => {
   it.each([
     [500, [500, 1000, 2000, 4000, 8000, 8000]],
     [429, [4000, 8000, 16_000, 32_000, 32_000, 32_000]],
-  ])('follow HTTP %i after longer and longer waits, which depend on the seed', async (status, longest) => {
+  ])('follow HTTP %i after waits that grow up to a limit and depend on the seed', async (status, longest) => {
     const runs = await Promise.all(
       [1, 1, 2].map(async (seed) => {
         const { wait, waits } = recordWaits();
@@ -299,9 +299,9 @@ const replies: readonly (readonly [string, { openai?: Json; ollama?: Json }, Par
   ],
   ['a tool call', said(calling({ params: [1, 2] })), { text: '{"params":[1,2]}' }],
   ['a call in JSON', said(calling('{"params": [1, 2]}')), { text: '{"params": [1, 2]}' }],
-  ['texts', said(calling('{"why": "fast", "code": "a;\\nb;"}')), { text: 'why: fast\ncode:\na;\nb;' }],
+  ['two texts', said(calling('{"why": "fast", "code": "a;\\nb;"}')), { text: 'why: fast\ncode:\na;\nb;' }],
   ['a call after a text', said({ ...calling('{}'), content: answer }), { text: answer }],
-  ['an early call', said({ function_call: { arguments: '{"params": [1]}' } }), { text: '{"params": [1]}' }],
+  ['a function_call', said({ function_call: { arguments: '{"params": [1]}' } }), { text: '{"params": [1]}' }],
   [
     'parts',
     said({ content: [{ type: 'thinking', thinking: 'Hm.' }, 'So:', { type: 'tool_use', input: { a: 1 } }] }),
@@ -337,9 +337,9 @@ const replies: readonly (readonly [string, { openai?: Json; ollama?: Json }, Par
     { faults: ['usage-missing'], usage: { unreported: most } },
   ],
   ['NaN', counting('NaN', -4), { faults: ['usage-wrong'], usage: { unreported: most } }],
-  ['nothing for something', counting(0, 0), { faults: ['usage-wrong'], usage: { unreported: most } }],
+  ['counts of 0', counting(0, 0), { faults: ['usage-wrong'], usage: { unreported: most } }],
   [
-    'absurdly many',
+    'an absurd number of tokens',
     counting(1e15, 5),
     { faults: ['usage-wrong'], usage: { completionTokens: 5, unreported: { ...most, completionTokens: 0 } } },
   ],
@@ -354,7 +354,7 @@ const replies: readonly (readonly [string, { openai?: Json; ollama?: Json }, Par
     { faults: ['usage-wrong'], usage: { promptTokens: 30, completionTokens: 329, reasoningTokens: 320 } },
   ],
   [
-    'more cached than read',
+    'more cached tokens than prompt tokens',
     { openai: chat({}, { ...nine, prompt_tokens_details: { cached_tokens: 99 } }) },
     { faults: ['usage-wrong'], usage: { promptTokens: 30, completionTokens: 9 } },
   ],
@@ -366,7 +366,7 @@ const replies: readonly (readonly [string, { openai?: Json; ollama?: Json }, Par
   ['longer than asked for', counting(30, 5001), { faults: ['overlong'] }],
 ];
 
-describe('a reply with a fault', () => {
+describe('an unusual reply', () => {
   const cases = replies.flatMap(([name, bodies, expected]) =>
     providers.flatMap((provider) => {
       const body = bodies[provider.name];
@@ -382,14 +382,14 @@ describe('a reply with a fault', () => {
   });
 
   it.each([
-    ['an empty list', { body: { choices: [] } }, 'empty'],
+    ['an empty list of choices', { body: { choices: [] } }, 'empty'],
     ['a rate limit with HTTP 200', { body: { error: { code: 429, message: 'busy' } } }, 'rate-limit'],
     [
-      'a fault of the model with HTTP 200',
+      'an error of the model with HTTP 200',
       { body: chat({ message: { content: '' }, error: { code: 502, message: 'upstream' } }) },
       'server',
     ],
-  ] as const)('is retried if openai sends %s instead of choices', async (_, sent, kind) => {
+  ] as const)('causes a retry if openai sends %s', async (_, sent, kind) => {
     const server = await serve([sent, { body: chat() }]);
     const model = providers[0].model(server.url, {}, recordWaits().wait);
     expect(await attempt(model)).toMatchObject({ text: answer, failedTries: [kind] });

@@ -23,7 +23,7 @@ const measured: readonly (readonly [string, readonly number[]])[] = [
 ];
 
 describe('token bounds', () => {
-  it.each(measured)('hold for %s', (content, counts) => {
+  it.each(measured)('hold for $0', (content, counts) => {
     const messages = [{ role: 'user', content }] as const;
     expect(minPromptTokens(messages)).toBeLessThanOrEqual(Math.min(...counts));
     expect(maxPromptTokens(messages)).toBeGreaterThanOrEqual(Math.max(...counts));

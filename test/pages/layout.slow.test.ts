@@ -24,7 +24,7 @@ beforeAll(async () => {
   pages = await everyPage(temporaryDirectory());
 });
 
-it('a comparison hides several bands at first, and dashes lines once colours run out', () => {
+it('a comparison of 10 groups hides bands at first, and distinguishes lines by colour and dashes', () => {
   const charts = chartsIn(readFileSync(pages['a comparison']!, 'utf8'));
   expect(charts).toHaveLength(2);
   for (const { bands, series } of charts) {
@@ -44,7 +44,7 @@ describe.skipIf(chromium === undefined)('pages in a browser', () => {
     [390, false],
     [390, true],
     [1440, false],
-  ])('hide no content at %i pixels (dark: %s)', async (width, dark) => {
+  ])('hide no content and pass the accessibility checks at %i pixels (dark: %s)', async (width, dark) => {
     for (const [name, file] of Object.entries(pages)) {
       await browser.open(file, { width, dark });
       expect(await browser.evaluate<string[]>(hiddenParts), name).toEqual([]);
@@ -91,7 +91,7 @@ describe.skipIf(chromium === undefined)('pages in a browser', () => {
     expect(await browser.evaluate(`getComputedStyle(document.querySelector('.save')).display`)).toBe('none');
   });
 
-  it('save a chart as policyloop export does, within the content policy', async () => {
+  it('save a chart as policyloop export does, without violating the content security policy', async () => {
     const file = pages['a run of a linear policy']!;
     await browser.open(file, { width: 1440 });
     const saved = `new Promise((resolve, reject) => {

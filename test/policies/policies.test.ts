@@ -75,7 +75,7 @@ it.each([0.025, 0.02])('initial parameters up to %s lie on the grid of allowed v
   expect(new Set(drawn)).toEqual(new Set([-0.02, -0.01, 0, 0.01, 0.02]));
 });
 
-it('initial weights have a normal distribution if the policy has a bias, otherwise a uniform one', () => {
+it('initial weights have a larger standard deviation if the policy has a bias', () => {
   for (const [bias, deviation] of [[true, 3] as const, [false, Math.sqrt(3)] as const]) {
     const config = { ...linear, bias, low: 0, high: 12 };
     const drawn = createPolicyFamily(config, withSpaces(box(999), discrete(2))).initial(createGenerator(1));
@@ -208,7 +208,7 @@ describe('Q-tables', () => {
     expect(() => createPolicyFamily({ ...table, ...changes }, withSpaces(observed, acted))).toThrow(message);
   });
 
-  it('lead to an error that suggests a linear policy for tuples, but not for discrete observations', () => {
+  it('lead to an error that suggests a linear policy for tuple observations, but not for discrete ones', () => {
     const refused = (observation: Parameters<typeof withSpaces>[0]) => () =>
       createPolicyFamily(table, withSpaces(observation, box(1)));
     expect(refused({ kind: 'tuple', spaces: [discrete(3)] })).toThrow(/policy\.kind: linear/);

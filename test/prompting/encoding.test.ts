@@ -13,7 +13,7 @@ const box = (low: number, high: number, decimals: number, count = 2): ParameterS
 
 const onGrid = (value: number, decimals: number) => Number(value.toFixed(decimals)) === value;
 
-describe('the encoding of the compact set', () => {
+describe('the encoding of the compact prompt set', () => {
   it('maps any box to -6.0 to 6.0 in tenths and decodes to within half a step', () => {
     const boxes = fc
       .record({
@@ -48,7 +48,7 @@ describe('the encoding of the compact set', () => {
     expect(decode([0.1, -0.1, 5.9])).toEqual([1.03, 0.97, 2.97]);
   });
 
-  it('leaves the box from -6.0 to 6.0, integers and other prompt sets unchanged', () => {
+  it('leaves the box from -6.0 to 6.0 and integers unchanged, and is not used by other prompt sets', () => {
     const table: ParameterSpec = { count: 2, kind: 'integer', low: 0, high: 3, decimals: 0 };
     for (const [spec, set] of [
       [box(-6, 6, 1), 'compact'],

@@ -56,7 +56,7 @@ const vectorOf = (space: Space) =>
 const described = environmentIds();
 
 describe.each(described)('the description of %s', (id) => {
-  it('names every observation, every action and the reward', async () => {
+  it('names every component of an observation, every action and the reward', async () => {
     const { observationSpace, actionSpace } = await makeEnvironment(id);
     const text = await describeEnvironment(id);
     expect(text).not.toContain('There is no description');
@@ -81,7 +81,7 @@ describe.each(described)('the description of %s', (id) => {
     expect(text).toMatch(/^End: /m);
   });
 
-  it('changes with every option', async () => {
+  it('changes with every option besides max_episode_steps', async () => {
     const texts = new Set([await describeEnvironment(id)]);
     for (const name of environmentInfo(id).options.filter((option) => option !== 'max_episode_steps')) {
       expect(changes, `a change of the option ${name}`).toHaveProperty(name);

@@ -163,7 +163,7 @@ describe('the template check', () => {
   });
 });
 
-describe('the context', () => {
+describe('the prompt context', () => {
   it.each([
     ['CartPole-v1', {}],
     ['FrozenLake-v1', { prompts: { optimum: 0.7, stepSize: 1 }, candidates: 3 }],
@@ -223,7 +223,7 @@ describe('prompts of successive iterations', () => {
   });
 });
 
-describe('the numeric set', () => {
+describe('the numeric prompt set', () => {
   it('reveals nothing about the task', async () => {
     for (const id of ['CartPole-v1', 'FrozenLake-v1', 'Pendulum-v1']) {
       const { prompts, task, context, play } = await situation({

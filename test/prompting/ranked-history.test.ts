@@ -8,10 +8,11 @@ const entries = [entryOf(1, 5), entryOf(2, -10), entryOf(3, 20), entryOf(4, 5)];
 const parameters = (rows: readonly { readonly parameters: string }[]) => rows.map((row) => row.parameters);
 
 describe('rankHistory', () => {
-  it('puts the best last and the others in order of time', () => {
+  it('returns the best entries with the top one last, and the others in order of time', () => {
     const { best, others } = rankHistory(entries, encoding, { best: 2, recent: 2 });
     expect(parameters(best)).toEqual(['params[0]: 1.0', 'params[0]: 3.0']);
     expect(parameters(others)).toEqual(['params[0]: 2.0', 'params[0]: 4.0']);
+    expect(parameters(rankHistory(entries, encoding, {}).best).at(-1)).toBe('params[0]: 3.0');
   });
 
   it('scales scores to 0–99 over all shown entries', () => {

@@ -63,7 +63,7 @@ function cellsOf(markdown: string): readonly (readonly string[])[] {
   );
 }
 
-it('variables of the critic set are listed in its README.md', () => {
+it('variables that only the critic set has are listed in its README.md', () => {
   const readme = readFileSync(join(packageRoot(), 'prompts', 'critic', 'README.md'), 'utf8');
   const documented = [...readme.matchAll(/^\| `(.+?)` \| (.+?) \| (.+) \|$/gm)].map((row) => row.slice(1));
   const shared = new Set(variablesOf(correctionContextSchema).map((one) => JSON.stringify(one)));

@@ -83,7 +83,7 @@ describe('CMA-ES compared with pycma', () => {
   });
 });
 
-describe('the start of the search', () => {
+describe('the start of a CMA-ES search', () => {
   const centerOf = async (history: readonly ScoredParameters[], warmup: number) => {
     const points: ParameterVector[] = [];
     for (let seed = 0; seed < 200; seed++) {
@@ -111,7 +111,7 @@ describe('the start of the search', () => {
   });
 });
 
-describe('the distribution', () => {
+describe('the distribution of CMA-ES', () => {
   it('is updated once per generation', async () => {
     const model = createCmaEs(config({ population: 6 }));
     const history: ScoredParameters[] = [{ parameters: [0, 0, 0], score: 0 }];
@@ -126,7 +126,7 @@ describe('the distribution', () => {
     expect(new Set(samples).size).toBe(3);
   });
 
-  it('has the default population for any sigma, and generations of whole iterations', async () => {
+  it('has generations of a default size for any sigma, rounded up to whole iterations', async () => {
     /** After how many evaluations the distribution changes. */
     const changes = async (given: Partial<CmaEsConfig>, candidates?: number) => {
       const model = createCmaEs({ provider: 'cma-es', ...given }, candidates);
@@ -200,7 +200,7 @@ describe('the distribution', () => {
     expect(-history.at(-1)!.score).toBeLessThan(100);
   });
 
-  it('concentrates on the best choices of a table', async () => {
+  it('leads to the best choices of a table', async () => {
     const spec = { ...lakeTable, count: 12 };
     const wrong: Objective = (x) => x.filter((value, i) => value !== i % 4).length;
     const history = await minimise(wrong, spec, Array<number>(12).fill(1), {
@@ -213,7 +213,7 @@ describe('the distribution', () => {
   });
 });
 
-describe('the configured start', () => {
+describe('the configured start of CMA-ES', () => {
   const spec = coarse(3);
   const history = [{ parameters: [6, 6, 6], score: 1 }];
   const middleOf = async (given: Omit<CmaEsConfig, 'provider'>) => {
@@ -229,7 +229,7 @@ describe('the configured start', () => {
     expect(Math.abs(await middleOf({ sigma: 0.5, start: 'centre' }))).toBeLessThan(0.3);
   });
 
-  it('has points spread in proportion to the range if the config has no sigma', async () => {
+  it('is surrounded by points whose spread follows the range if the config has no sigma', async () => {
     const spread = async (half: number) => {
       const box = { ...spec, low: -half, high: half, decimals: 3 };
       const model = createCmaEs({ provider: 'cma-es', start: 'centre' });

@@ -65,7 +65,7 @@ describe.each(references)(
       for (const i of gradient.keys())
         expect(gradient[i]).toBeCloseTo((at(i, 1e-5) - at(i, -1e-5)) / 2e-5, 5);
     });
-    it('matches the posterior of dense algebra, even after a believed point', () => {
+    it('matches the posterior of dense algebra, even after a point is added with its predicted value', () => {
       const points = reference.points.map((point) => Float64Array.from(point));
       const posterior = posteriorOf(observations, hyperparameters);
       const beliefs = (of: typeof posterior) => points.map((point) => of.predict(point));
@@ -128,7 +128,7 @@ describe('expected improvement', () => {
     expect(logExpectedImprovement(2, 0, 1)).toBe(0);
     expect(logExpectedImprovement(0, 0, 1)).toBe(Number.NEGATIVE_INFINITY);
   });
-  it('can be averaged over values whose exponentials underflow', () => {
+  it('can be averaged from logarithms whose exponentials underflow', () => {
     expect(logMean([-1000, -1000 + Math.log(3)])).toBeCloseTo(-1000 + Math.log(2), 12);
     expect(logMean([Number.NEGATIVE_INFINITY])).toBe(Number.NEGATIVE_INFINITY);
   });
@@ -168,7 +168,7 @@ describe('Bayesian optimisation', () => {
     expect(Math.max(...history.map(({ score }) => score))).toBeGreaterThan(-0.2);
     expect(Math.max(...drawn(numbers(4), 40, bowl).map(({ score }) => score))).toBeLessThan(-2);
   });
-  it('finds most entries of a table, unlike random search', async () => {
+  it('finds nearly all entries of a table, unlike random search', async () => {
     const equal = (point: ParameterVector) => point.filter((value, i) => value === i % 4).length;
     const history = await searched(lakeTable, 60, equal);
     expect(Math.max(...history.map(({ score }) => score))).toBeGreaterThanOrEqual(14);
@@ -210,7 +210,7 @@ describe('Bayesian optimisation', () => {
     ['a history of 400, thinned', numbers(3), 400],
     ['no history', numbers(3), 0],
     ['one evaluation', numbers(3), 1],
-  ] as const)('makes a valid proposal from %s', async (_, spec, evaluations) => {
+  ] as const)('makes a valid proposal with %s', async (_, spec, evaluations) => {
     const history = drawn(spec, evaluations, bowl);
     const parameters = await createGp().propose({ parameters: spec, history, warmup: 0 }, createGenerator(1));
     expect(parameters).toHaveLength(spec.count);

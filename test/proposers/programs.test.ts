@@ -57,7 +57,7 @@ describe('random programs', () => {
 });
 
 describe('genetic programming', () => {
-  it('starts like random programs, then varies the best', () => {
+  it('starts like random programs, then continues differently', () => {
     const [some, others] = [searched(genetic(), 21, 3), searched(randomProgramSearch, 21, 3)];
     expect(some.slice(0, 20)).toEqual(others.slice(0, 20));
     expect(some[20]).not.toEqual(others[20]);

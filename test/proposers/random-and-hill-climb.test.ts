@@ -121,7 +121,7 @@ describe('a mix of corner and Gaussian moves', () => {
     const moved = corners.flatMap((point) => point.map((value, i) => Number(value !== inside[i])));
     expect(mean(moved)).toBeCloseTo(0.35, 1);
   });
-  it('takes both small and large steps in the other proposals', async () => {
+  it('takes both small and large Gaussian steps', async () => {
     const points = await proposed(3000, [{ parameters: inside, score: 1 }]);
     const steps = points
       .filter((point) => point.every((value) => Math.abs(value) < 6))

@@ -59,7 +59,7 @@ describe.each(['cma-es', 'gp', 'hill-climb'] as const)('tuning by %s', (by) => {
 });
 
 describe('the start of tuning by CMA-ES', () => {
-  it('is the best evaluation before the tuned evaluations', async () => {
+  it('is the best evaluation before the current phase of tuning, even one of an earlier phase', async () => {
     const first = async (history: readonly ProgramEvaluation[]) => {
       let sum = 0;
       for (let seed = 0; seed < 200; seed++)

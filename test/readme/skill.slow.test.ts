@@ -70,6 +70,6 @@ it.each(['SKILL.md', 'AGENTS.md'])('%s names only commands that exist', (file) =
   expect(named.length).toBeGreaterThan(2);
   for (const [, ...words] of named) {
     const given = words.filter((word) => word !== undefined);
-    expect(given[0] === 'finetune' || findCommand(given).command !== undefined).toBe(true);
+    expect(given.join() === 'finetune' || findCommand(given).command !== undefined).toBe(true);
   }
 });

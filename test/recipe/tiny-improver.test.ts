@@ -61,9 +61,9 @@ describe('the tasks', () => {
 
 describe('a symmetry', () => {
   it.each([
-    ['CartPole-v1', 'linear'],
-    ['FrozenLake-v1', 'a table'],
-  ])('of %s (%s) permutes the parameters and flips signs, or renames the actions of a table', async (id) => {
+    ['CartPole-v1', 'keeps the set of their absolute values'],
+    ['FrozenLake-v1', 'uses only valid actions'],
+  ])('of %s changes the parameters, but %s', async (id) => {
     const environment = await makeEnvironment(id, {});
     const family = createPolicyFamily(defaultPolicyConfig(environment), environment);
     const own = family.initial(createGenerator(2));
@@ -77,7 +77,7 @@ describe('a symmetry', () => {
 });
 
 describe('the examples of a round', () => {
-  it("are prompts with the winners of their groups, and don't depend on the number of processes", async () => {
+  it("are prompts with completions, and don't depend on the number of parts", async () => {
     const round: Round = { ...smokeRecipe().rounds[0]!, runs: 6, iterations: [3, 3], validation: 0.34 };
     const written = async (parts: number) => {
       const folder = join(temporaryDirectory(), 'dataset');

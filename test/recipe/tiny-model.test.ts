@@ -20,7 +20,7 @@ beforeAll(() => {
 const texts = (text: string) => tokenizer.encodeText(text).map((id) => tokenizer.decode([id]));
 
 describe('the tiny model', () => {
-  it('has a token for every key and every number of the grid', () => {
+  it('encodes each key and each number with up to one decimal as one token', () => {
     expect(texts('params[0]: 0.0')).toEqual(['params[0]:', ' 0.0']);
     for (let i = 0; i < 64; i++) {
       const value = (((i * 19) % 121) / 10 - 6).toFixed(1).replace('-0.0', '0.0');
@@ -30,7 +30,7 @@ describe('the tiny model', () => {
     expect(texts('tried 40 stale 3\nrecent\nbest\nnext')).toHaveLength(10);
   });
 
-  it('round-trips any other text, and does not see the system message', () => {
+  it('round-trips other text, and leaves the system message out of prompts', () => {
     const text = 'Grüße, params[64]: 1.25\t{"a": -7}';
     expect(tokenizer.decode(tokenizer.encodeText(text))).toBe(text);
     expect(

@@ -99,7 +99,7 @@ it('behaviorOf reports shares, loops and last states for discrete spaces', () =>
   });
 });
 
-it('behaviorOf lists at most twelve actions and endings, and cuts long texts', () => {
+it('behaviorOf lists at most twelve actions and last observations, and cuts long texts', () => {
   const spaces = { observationSpace: { kind: 'text' }, actionSpace: discrete(20, 1) } as const;
   const ended = (text: string) => ({
     observations: ['', text],
@@ -128,8 +128,8 @@ it('medianEpisodeIndex picks the lower of two middle returns, and the earliest e
   expect(places).toEqual([0, 0, 0, 0, 2]);
 });
 
-describe('behaviour statistics are finite and ordered', () => {
-  it.each(environmentIds())('%s', async (id) => {
+describe('behaviour statistics', () => {
+  it.each(environmentIds())('of %s are finite and ordered', async (id) => {
     const environment = await makeEnvironment(id);
     const family = await openPolicyFamily(defaultPolicyConfig(environment), environment);
     const parameters = family.initial(warmupGenerator(1));

@@ -46,7 +46,7 @@ describe('evaluation in workers', { timeout: 120_000 }, () => {
     },
   );
 
-  test('rejects a policy in a single worker with the same error as the main thread', async () => {
+  test('rejects an invalid policy in a single worker with the same error as the main thread', async () => {
     const { here, spread, workers, family } = await settings('Pendulum-v1', linear);
     workers.useOneThread();
     const bad = family.initial(createGenerator(1)).map(() => Number.NaN);
@@ -70,7 +70,7 @@ describe('evaluation in workers', { timeout: 120_000 }, () => {
     await expect(evaluate(spread, parameters, ordered)).rejects.toThrow('threw "slow"');
   });
 
-  test('stops its threads on an abort, in the middle of an episode, and restarts them when needed', async () => {
+  test('stops its threads on an abort, and restarts them when needed', async () => {
     const { here, spread, workers, family } = await settings(
       'HalfCheetah-v5',
       linear,
@@ -96,7 +96,7 @@ describe('evaluation in workers', { timeout: 120_000 }, () => {
 
   // With one core, `auto` starts no thread.
   test.skipIf(availableParallelism() === 1)(
-    'starts threads with `auto` after 600 ms of episodes',
+    'is worthwhile with `auto` after 600 ms of episodes that are not very short',
     async () => {
       const [long, short, idle] = [0, 0, 0].map(() => createWorkers(setting, 'auto')!);
       for (let episode = 1; episode < 1200; episode++) long!.recordTime(0.5);

@@ -110,7 +110,7 @@ describe('a damaged log', () => {
     },
   );
 
-  it('can still be shown by iteration, but readRun rejects it', async () => {
+  it('does not prevent show --iteration, but is rejected by readRun', async () => {
     const { at, context, printed } = folder((path) =>
       edit(join(path, 'calls.jsonl'), (text) => {
         const lines = text.split('\n');

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { failureView } from '../../src/web/report/views/failure-view.js';
 
-it('failures have the kinds of the faults that explain them; other faults are counted separately', () => {
+it('failureView counts failures under the faults that explain them, and other faults separately', () => {
   const rejected = (kind: 'missing' | 'truncated' | 'echo') =>
     ({ kind: 'rejected', failure: { kind } }) as const;
   const accepted = { kind: 'accepted' } as const;

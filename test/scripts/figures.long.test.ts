@@ -10,11 +10,11 @@ afterEach(() => {
   process.exitCode = undefined;
 });
 
-it('the figures in every page equal those computed from the rows', () => {
+it('the figures in every page equal those computed from the stored rows of results', () => {
   execFileSync('npm', ['run', '--silent', 'figures', '--', '--check'], { stdio: 'pipe' });
 });
 
-it('the check fails for a different figure, and names its page and line', () => {
+it('figures --check fails for a figure that differs from the rows, and names its page and line', () => {
   vi.spyOn(process, 'argv', 'get').mockReturnValue(['node', 'figures.ts', '--check']);
   const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   publish('docs/results/ablations.md', 'another figure');

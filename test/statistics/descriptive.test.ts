@@ -8,7 +8,7 @@ describe('descriptive statistics', () => {
     expect(argmax([1, 2, 2])).toBe(1);
   });
 
-  it('weight the outer items of the interquartile mean by their share', () => {
+  it('count the outermost items of an interquartile mean fractionally', () => {
     expect(interquartileMean([1, 2, 3, 100])).toBe(2.5);
     // scipy.stats.trim_mean([0..9], 0.25) drops two and two; the weighted form takes half of items 2 and 7.
     expect(interquartileMean([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])).toBeCloseTo(

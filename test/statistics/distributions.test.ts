@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { normalTail, proportionInterval95, studentQuantile975 } from '../../src/statistics/distributions.js';
 
-it("Student's t has the quantiles of scipy.stats.t.ppf, even for fractional degrees of freedom", () => {
+it('studentQuantile975 agrees with scipy.stats.t.ppf, even for fractional degrees of freedom', () => {
   const known = {
     ...{ 1: 12.706204736432095, 1.5: 6.01666310443, 2.7: 3.39214838317, 17.42: 2.10594728328 },
     ...{ 19: 2.093024054408263, 40: 2.0210753903062737, 99: 1.9842169515086827 },

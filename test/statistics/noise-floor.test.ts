@@ -7,7 +7,7 @@ import { episodesToConfirm, noiseFloor, spreadOf } from '../../src/statistics/no
 it.each([
   ['common', true],
   ['fresh', false],
-] as const)('equal policies differ by more than the noise floor in 5 %% of cases (%s seeds)', (_, paired) => {
+] as const)('equal policies differ beyond the noise floor in about 5 %% of cases (%s seeds)', (_, paired) => {
   const random = createGenerator(1);
   let above = 0;
   for (let round = 0; round < 2000; round++) {
@@ -20,7 +20,7 @@ it.each([
   expect(above / 2000).toBeLessThan(0.065);
 });
 
-it('episodesToConfirm makes the noise floor as small as the lead; the floor is 0 without spread', () => {
+it('episodesToConfirm returns the fewest episodes whose noise floor is at most the lead; without spread, the floor is 0', () => {
   const spreadIn = (...returns: number[][]) => spreadOf(returns, true)!;
   const spread = spreadIn([1, 5, 3, 9], [2, 2, 4, 8]);
   expect(spread).toEqual({ deviation: expect.closeTo(Math.sqrt(11 / 3), 12), degrees: 3 });
@@ -33,7 +33,7 @@ it('episodesToConfirm makes the noise floor as small as the lead; the floor is 0
   expect([spreadIn([1, 2]), spreadIn([1], [2])]).toEqual([undefined, undefined]);
 });
 
-it('halve stays within the budget, plays the same episodes for all, and ranks dropped policies last', async () => {
+it('sequentialHalving stays within the budget, plays the same episodes for all, and omits policies that drop out', async () => {
   for (const count of [1, 2, 3, 5, 6, 8]) {
     const played = new Map<number, number[]>();
     const out: number[] = [];

@@ -40,7 +40,7 @@ describe('intervals within a range', () => {
     expect(verdictOf(Array(14).fill(500), Array(14).fill(402))).toBe('higher');
   });
 
-  it('are clipped to the width of that range for differences, with the same p-value', () => {
+  it('of differences are clipped to the width of that range, which leaves p-values unchanged', () => {
     const [a, b] = [
       [0.9, 0.8, 0.95, 0.85, 0.7, 0.15],
       [0.03, 0.02, 0.13, 0.05, 0.04, 0.9],
@@ -51,7 +51,7 @@ describe('intervals within a range', () => {
   });
 });
 
-describe('comparePairs', () => {
+describe('a paired comparison', () => {
   it('finds an effect much smaller than the spread between seeds', () => {
     const tuned = base.map((value) => value + 5 + random.normal(0, 2));
     const found = comparePairs(tuned, base)!;
@@ -64,7 +64,7 @@ describe('comparePairs', () => {
     expect(back.winRate).toBeCloseTo(1 - found.winRate, 12);
   });
 
-  it('finds no evidence between identical runs', () => {
+  it('finds no evidence of a difference between identical runs', () => {
     expect(comparePairs(base, base)).toMatchObject({ difference: 0, interval: [0, 0], winRate: 0.5, p: 1 });
     expect(verdictOf(base, base)).toBe('no-evidence');
   });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { sequentialHalving } from '../../src/statistics/halving.js';
 import { predictionFigures } from '../../src/statistics/predictions.js';
 
-it('predictionFigures agrees with a computation by hand, and has no correlation with a constant', () => {
+it('predictionFigures agrees with a computation by hand, and gives no correlation if one variable is constant', () => {
   const found = predictionFigures([
     [1, 2],
     [2, 1],
@@ -20,7 +20,7 @@ it('predictionFigures agrees with a computation by hand, and has no correlation 
   expect(predictionFigures([])).toBeUndefined();
 });
 
-it('halve gives each round an equal share of the budget, and keeps the better half', async () => {
+it('sequentialHalving gives each round an equal share of the budget, and keeps the better half', async () => {
   const played: (readonly [number, number, number])[] = [];
   const ranked = await sequentialHalving([3, 1, 5, 2, 4], 60, async (one, first, count) => {
     played.push([one, first, count]);

@@ -21,7 +21,7 @@ describe('unpairedTest', () => {
   it.each([
     [a1, b1, [-2.84, -4.8697304193767, -0.81026958062332], 0.0078],
     [a2, b2, [-1.525, -3.6984213253752, 0.64842132537517], 0.062],
-  ])('agrees with an exact interval', (a, b, expected, exact) => {
+  ])("agrees with Welch's interval and, to within 20 %%, with the exact p-value", (a, b, expected, exact) => {
     const { difference, p, interval } = unpairedTest(a!, b!);
     for (const [i, value] of [difference, ...interval!].entries()) expect(value).toBeCloseTo(expected[i]!, 9);
     expect(Math.abs(p / exact - 1)).toBeLessThan(0.2);
@@ -43,7 +43,7 @@ describe('unpairedTest', () => {
 });
 
 describe('signFlipTest', () => {
-  it('agrees with a count of all signs, exactly if there are few differences', () => {
+  it('agrees with a count of all sign combinations, exactly if there are few differences', () => {
     // Student's sleep data with one difference made negative, counted in integers by another program.
     expect(signFlipTest([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2])).toBe(244 / 1024);
     expect(signFlipTest([1, 2, 4, 8, 16, -1])).toBe(6 / 64);
@@ -59,7 +59,7 @@ describe('signFlipTest', () => {
   });
 });
 
-it('permutationTest agrees with the share of all permutations, and draws at most the given number', () => {
+it('permutationTest agrees with a count of all permutations, and draws at most the given number', () => {
   const p = (a: readonly number[], b: readonly number[], most: number, enough?: number) =>
     permutationTest(a, b, createGenerator(1), most, enough);
   // 2 of the 20 ways to choose three of six are as extreme.
@@ -76,7 +76,7 @@ describe('holmAdjusted', () => {
     expect(holmAdjusted([0.9, 0.8])).toEqual([1, 1]);
   });
 
-  it("keeps the order of p-values, and lies between no correction and Bonferroni's", () => {
+  it("keeps the order of p-values, never lowers one, and never exceeds Bonferroni's correction", () => {
     fc.assert(
       fc.property(fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 20 }), (ps) => {
         const adjusted = holmAdjusted(ps);
@@ -92,7 +92,7 @@ describe('holmAdjusted', () => {
   });
 });
 
-it("Holm's correction keeps false positives among four equal groups near 5 %", () => {
+it("Holm's correction keeps the rate of false positives among four equal groups below 7.5 %", () => {
   const random = createGenerator(23);
   const trials = 300;
   let [any, uncorrected] = [0, 0];

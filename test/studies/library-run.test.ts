@@ -113,7 +113,7 @@ it('a model that gives several completions is called once for all candidates', a
   expect(asked).toEqual([3]);
 });
 
-it('run plays a config file in a new directory named after the file', async () => {
+it('run executes a config file in a new directory named after the file', async () => {
   const file = join(root, 'pole.yaml');
   writeFileSync(file, JSON.stringify({ ...quick, environment: 'CartPole-v1' }));
   const { directory, status } = await run(file, { model: model(10), runsDir: join(root, 'runs') });

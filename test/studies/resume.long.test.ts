@@ -47,7 +47,7 @@ const edit = (file: string, from: string, to: string) =>
   writeFileSync(at(file), readFileSync(at(file), 'utf8').replace(from, to));
 
 describe('an edited config.yaml', () => {
-  it('is rejected; the error states the old value of each edited key', async () => {
+  it('is rejected if fixed settings have changed; the error states their old values', async () => {
     await run('r');
     edit('r/config.yaml', 'maxSteps: 30', 'maxSteps: 40');
     edit('r/config.yaml', 'CartPole-v1', 'Acrobot-v1');
@@ -99,7 +99,7 @@ describe('a model that never answers', { timeout: 60_000 }, () => {
   const failing = (kind: 'status' | 'silent') =>
     startFakeOpenAI({ reply: () => '', faults: { rate: 1, seed: 0, kinds: [{ kind }] } });
 
-  it.each([1, 2])('makes a run of %i iterations fail, and fail again when resumed', async (iterations) => {
+  it.each([1, 2])('makes a run fail, and fail again when resumed (iterations: %i)', async (iterations) => {
     const { url } = await failing('status');
     const given = [model(url, ', maxRetries: 0'), `iterations=${iterations}`, 'corrections=0'];
     const { code, text } = await run('r', given);

@@ -42,7 +42,7 @@ const post = (body: string | Buffer, type = 'application/json') =>
     body,
   );
 
-describe('unusual request targets', () => {
+describe('unusual request lines', () => {
   it.each([
     ['GET // HTTP/1.1', 404],
     ['GET //evil.example/api/place HTTP/1.1', 404],
@@ -87,7 +87,7 @@ describe('the checks of Host and Origin', () => {
     '127.0.0.1.evil.example',
     '127.0.0.2',
     '127.0.0.1:1',
-  ])('reject a rebound host: %s', async (name) => {
+  ])('reject a foreign host or a wrong port: %s', async (name) => {
     expect(await statusFrom(name.includes(':') || name === 'localhost' ? name : `${name}:${port}`)).toBe(403);
   });
 
@@ -140,7 +140,7 @@ describe('hostile request bodies', () => {
     expect(text).not.toMatch(/at .*\.ts|call stack/);
   });
 
-  it('are rejected unless declared as JSON', async () => {
+  it('are rejected with 415 if they are not declared as JSON', async () => {
     expect((await sendRaw(port, post('{"of":["a"]}', 'text/plain'))).statuses).toEqual([415]);
   });
 
@@ -156,7 +156,7 @@ it('pipelined requests on one connection are answered in order', async () => {
   expect(statuses).toEqual([...Array<number>(50).fill(200), 404]);
 });
 
-it('a request to upgrade the protocol is answered normally, and CONNECT gets no answer', async () => {
+it('a request to upgrade the protocol is answered normally, and CONNECT gets no response', async () => {
   const upgrade = [authorization, 'Upgrade: websocket', 'Sec-WebSocket-Key: x', 'Sec-WebSocket-Version: 13'];
   const request = requestText(port, 'GET /api/place HTTP/1.1', upgrade).toString();
   const { statuses } = await sendRaw(port, request.replace('Connection: close', 'Connection: Upgrade'), {

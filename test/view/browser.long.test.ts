@@ -22,7 +22,7 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
     expect(await browser.evaluate(`document.cookie`)).toBe('');
   });
 
-  it('hides no content on a phone, and is accessible', async () => {
+  it('hides no content on a phone, and passes the accessibility checks', async () => {
     const [run, training] = [of('runs/growing'), of('runs/training')];
     await expectAllShown(view, ['/', run, training], { width: 390, dark: true });
   });
@@ -61,7 +61,7 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
     );
   });
 
-  it('scrolls to the section in the URL, and opens the entry', async () => {
+  it('scrolls to the section or entry that the URL names, and opens the entry', async () => {
     const { browser, open, until } = view;
     await open(`${of('runs/growing')}#log`);
     await until(`Math.abs(document.getElementById('log').getBoundingClientRect().top) < 60`);
@@ -101,7 +101,7 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
     expect(await browser.evaluate(hidden)).toBe(0);
   });
 
-  it('focuses the field for tags', async () => {
+  it('focuses the field for tags when its button is clicked', async () => {
     await open('/');
     await browser.evaluate(`document.querySelector('tbody .choose input').click()`);
     const button = `document.querySelector('.bulk button[aria-expanded]')`;

@@ -13,11 +13,11 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
   it.each([
     [390, true],
     [1440, false],
-  ])('hides no content and is accessible at %i pixels (dark: %s)', async (width, dark) => {
+  ])('hides no content and passes the accessibility checks at %i pixels (dark: %s)', async (width, dark) => {
     await expectAllShown(view, pages, { width, dark });
   });
 
-  it('executes nothing from a hostile log on any page', async () => {
+  it('executes nothing from hostile logs in the list, on pages of runs or in search results', async () => {
     const { browser, open } = view;
     const run = `hostile/${hostileName}`;
     const iterations = hostileTexts.map((_, i) => `${of(run)}?iteration=${i + 1}`);

@@ -44,7 +44,7 @@ describe('the view', () => {
     ['nothing', () => ''],
     ['half a request', () => half],
     ['half a body', halfBody],
-    ['requests without reading the replies', unread],
+    ['requests without reading the responses', unread],
   ] as const)('answers while 600 connections send %s', async (_, text) => {
     const { port } = await started();
     await flood(port, 300, text(port));
@@ -66,7 +66,7 @@ describe('the view', () => {
   });
 });
 
-it('a connection waiting for its answer is not closed to make room for others', async () => {
+it('a connection waiting for its response is not closed to make room for others', async () => {
   const answers: (() => void)[] = [];
   const { port, server } = await listening((_, response) => void answers.push(() => response.end('late')));
   guardConnections(server, 4);

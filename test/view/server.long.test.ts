@@ -123,7 +123,7 @@ describe('a client with the token', () => {
   });
 });
 
-describe('a browser without the token', () => {
+describe('a request without a valid Authorization header', () => {
   const everywhere = [
     ...['/api/events?all', '/api/page?of=a%20run', '/api/place', '/elsewhere'],
     ...['/api/place?token=', '/api/place?token=another'],
@@ -149,7 +149,7 @@ describe('a browser without the token', () => {
     expect(person.body).toMatch(/^open the address .* a token\n$/);
   });
 
-  it('gets empty pages without a cookie, whether or not their URL has the token', async () => {
+  it('gets an empty page without a cookie, whether or not its URL has the token', async () => {
     const { body } = await askAsStranger('/');
     expect(body).not.toMatch(/\bhere\b/);
     for (const path of ['/of/a%20run', '/compare', `/?token=${token}`, '/?token=guess']) {
@@ -161,7 +161,7 @@ describe('a browser without the token', () => {
     expect((await askAsStranger(`/?token=${token}`, { host: 'evil.example' })).status).toBe(403);
   });
 
-  it('is answered if the URL has the token', async () => {
+  it('is answered if its URL has the token', async () => {
     expect((await askAsStranger(`/api/place?token=${token}`)).body).toBe('{"place":"here"}');
   });
 
@@ -248,7 +248,7 @@ describe('a run', () => {
     expect((await ask('/api/page?of=damaged')).status).toBe(422);
   });
 
-  it('plays an episode of an iteration as an SVG', async () => {
+  it('provides an SVG of an episode', async () => {
     const { body, headers } = await ask('/api/episode?of=a%20run&iteration=3&candidate=2');
     expect(headers['content-type']).toBe('image/svg+xml');
     expect(body).toMatch(/^<svg/);

@@ -46,7 +46,7 @@ function commonKeys(config: DecoderConfig): GgufKeys {
   };
 }
 
-/** Architectures for which llama.cpp implements sliding windows. */
+/** Of the exported architectures, those for which llama.cpp implements sliding windows. */
 const windowedArchitectures = new Set(['gemma2', 'gemma3']);
 
 /** Context length in tokens. If llama.cpp lacks a model's sliding windows, the context is limited to one window. */

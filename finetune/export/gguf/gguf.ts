@@ -29,7 +29,7 @@ export interface WrittenGguf {
 
 /**
  * @param adapter merged while writing, with a single rounding; a GGUF file's other tensors are copied unchanged
- * @param output must not exist, unless a killed command completed it (`isIncomplete`); appears only when it is complete
+ * @param output must not exist, unless a killed command completed it (`isReplaceable`); appears only when complete
  * @throws UserError if the output exists or the model can't be converted; the signal's reason if it aborts
  */
 export async function writeGguf(

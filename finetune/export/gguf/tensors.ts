@@ -41,7 +41,7 @@ export interface TensorSources {
   readonly roundingMeter: RoundingMeter;
 }
 
-/** Matrices use `type`; all other tensors, and position embeddings, are float32. @throws UserError for wrong shapes */
+/** Matrices use `matrixType`; other tensors and position embeddings are float32. @throws UserError for wrong shapes */
 export function fileTensors(sources: TensorSources): TensorToWrite[] {
   const { config, type, weights } = sources;
   const architecture = ggufArchitecture(config);

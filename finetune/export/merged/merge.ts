@@ -57,7 +57,7 @@ export async function mergeAdapter(
     .map((name) => ({ name, ...mergedFile(path.join(model, name), changes, dtype, roundingMeter) }));
   const mergedTensors = weightFiles.flatMap(({ tensors }) => tensors);
   const bytes = mergedTensors.reduce((total, { byteLength }) => total + byteLength, 0);
-  await makeModelDirectory(output, async (directory) => {
+  const write = async (directory: string) => {
     for (const { name, tensors, metadata } of weightFiles)
       await writeParts(path.join(directory, name), safetensorsParts(tensors, metadata), signal);
     for (const name of files.filter((one) => !one.endsWith('.safetensors') && one !== lineageFile))
@@ -66,7 +66,8 @@ export async function mergeAdapter(
     const lineage = path.join(adapter.directory, lineageFile);
     if (existsSync(lineage)) copyFileSync(lineage, path.join(directory, lineageFile));
     if (dtype === 'f32') setDtypeFloat32(directory);
-  });
+  };
+  await makeModelDirectory(output, write, '--out');
   return { changedMatrices: changes.size, bytes, keptChange: roundingMeter.keptChange() };
 }
 

@@ -41,7 +41,7 @@ function requireFloat16(values: Float32Array, name: string): void {
       });
 }
 
-/** Converts each value, given its bits. */
+/** Converts each value to 16 bits; `convert` receives its float32 bits and the value. */
 function toHalves(values: Float32Array, convert: (bits: number, value: number) => number): Uint16Array {
   const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
   const halves = new Uint16Array(values.length);
@@ -73,7 +73,7 @@ function halfMagnitude(bits: number, value: number): number {
 /** Number of values that share a scale in llama.cpp's Q8_0. */
 export const q8BlockSize = 32;
 
-/** Encodes Q8_0 like llama.cpp: per block, a float16 scale (largest/127) and 32 int8 codes; ties round away from 0. */
+/** Encodes Q8_0 like llama.cpp: per block, a float16 scale (max |x|/127) and 32 int8 codes; ties round away from 0. */
 function encodeQ8(values: Float32Array): Uint8Array {
   const blockCount = values.length / q8BlockSize;
   const scales = new Float32Array(blockCount);

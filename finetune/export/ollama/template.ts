@@ -57,7 +57,7 @@ export function ollamaTemplate(template: Pick<ChatTemplate, 'render'>, bos?: str
   return literals.some((literal) => literal.includes('{{')) || /^"|"""|"$/.test(text) ? undefined : text;
 }
 
-/** @param bare a user message alone @param full a system message and two turns */
+/** @param bare a rendered user message @param full rendered system, user, assistant and user messages */
 function formatOf(bare: string, full: string): ChatFormat | undefined {
   const [bareStart, prefix] = partsAround(bare, [u]) ?? [];
   const [start, systemToUser, userToAssistant, assistantToUser] = partsAround(full, [s, u, a, v]) ?? [];

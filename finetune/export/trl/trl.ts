@@ -42,7 +42,7 @@ export function writeTrl(config: TrainConfig, model: string, out: string): Writt
   return { trainer, examples, warnings };
 }
 
-/** TRL ignores weights, so it would imitate examples that should become less likely; these are excluded. */
+/** Excludes examples with a weight of 0 or less, because TRL ignores weights and would imitate them. */
 function rowsOf({ dataset, objective, template }: TrainConfig, split: 'train' | 'validation') {
   const examples =
     objective.kind === 'dpo'

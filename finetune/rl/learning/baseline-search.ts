@@ -15,7 +15,7 @@ interface SearchSetup {
   evaluate(parameters: ParameterVector): Promise<number>;
 }
 
-/** @returns the name shown in tables, and all evaluations */
+/** @returns the name shown in tables, and all evaluations, starting with the warm-up */
 export async function searchWithBaseline(
   name: BaselineName,
   { parameters, warmup, count, randomOf, evaluate }: SearchSetup,

@@ -20,7 +20,7 @@ export interface RlTask {
 }
 
 interface Measurement {
-  /** One value per start or held-out run; the weights with the highest mean count as the best. */
+  /** One value per start or run; the weights with the highest mean count as the best. */
   readonly values: readonly number[];
   readonly policyReturn?: number | undefined;
   readonly bestReturn?: number | undefined;

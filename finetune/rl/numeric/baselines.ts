@@ -18,7 +18,6 @@ export interface NumericBaseline {
   readonly returns: readonly number[];
 }
 
-/** Episodes per candidate. */
 const episodesPerCandidate = 5;
 
 /** First spawn keys of the random streams: for candidates, and for the episodes that evaluate them. */

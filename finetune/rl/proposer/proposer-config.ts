@@ -100,7 +100,7 @@ export function isProposerConfig(file: string, cwd: string): boolean {
   return ['tasks', 'experiment', 'answers'].some((key) => Object.hasOwn(content, key));
 }
 
-/** @throws UserError like `loadTrainConfig`; of the tasks' problems, it lists those of the first invalid one */
+/** @throws UserError like `loadTrainConfig`; if tasks are invalid, it lists the problems of the first invalid task */
 export function loadProposerConfig(...source: ConfigArgs): ProposerConfig {
   const { config, input } = readTrainingConfig('rl', proposerKind, ...source);
   const { heldOut = config.tasks } = config;

@@ -18,7 +18,7 @@ const sharedFields = (invalid: number, replyText = 'an invalid reply') => ({
     .default(false)
     .describe('True to permute the rewards of each group, as a check: the model should then learn nothing'),
 });
-/** For rewards that compare with other policies. */
+/** The replies that get `invalid`, for rewards that compare with other policies. */
 const repeatText = 'a reply that is invalid or repeats an earlier policy of the run';
 
 export const rewardSchema = z.discriminatedUnion('kind', [
@@ -55,7 +55,7 @@ export const rewardSchema = z.discriminatedUnion('kind', [
 
 export type CandidateReward = z.output<typeof rewardSchema>;
 
-/** False if the reward always depends on other policies; held-out runs are then scored by the baselines they beat. */
+/** False if the reward always depends on other policies; evaluations then score runs by the baselines they beat. */
 export const isAbsolute = ({ kind }: CandidateReward): boolean => kind === 'return' || kind === 'module';
 
 /** Expands the short form of a module: `{kind: ./my-reward.js}`. */

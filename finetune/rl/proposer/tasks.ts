@@ -67,7 +67,7 @@ export function configOfTask({ experiment, model, tasks }: TaskPlan, task: numbe
   return { ...config, evaluation: { ...config.evaluation, workers: 1 } };
 }
 
-/** Merges mappings key by key, except those of different kinds. Other values in `over` replace those in `under`. */
+/** Merges mappings key by key, except those of different kinds. Other values in `changes` replace those in `base`. */
 function merge(base: ConfigLayer, changes: ConfigLayer): ConfigLayer {
   const result: Record<string, unknown> = { ...base };
   for (const [key, value] of Object.entries(changes)) {

@@ -20,7 +20,7 @@ import { readOwnText, requireShortNames } from './regular-file.js';
 interface Draft {
   /** Path to write to; nothing exists there yet. */
   readonly path: string;
-  /** Renames the draft to its final name, replacing a file, an empty directory or an interrupted output. */
+  /** Renames the draft to its final name. Replaces a file, an empty directory or a replaceable output. */
   complete(): void;
   discard(): void;
 }
@@ -70,13 +70,14 @@ function stateHash(output: string): string {
 /**
  * Starts a file or directory, which is named `<output>.partial` until it is complete. Removes an earlier draft that a
  * killed process left.
+ * @param field the setting or option that contains the path, for error messages
  * @throws UserError if nothing can be written there, another process is writing it, or the draft's name is taken
  */
-export function openDraft(output: string): Draft {
-  requireShortNames(basename(output), { field: '--out' });
+export function openDraft(output: string, field = '--out'): Draft {
+  requireShortNames(basename(output), { field });
   rejectDevice(output);
   const path = `${output}.partial`;
-  makeDirectory(dirname(path), '--out');
+  makeDirectory(dirname(path), field);
   const lock = lockPath(output);
   // Release the lock if this command has written the output before.
   keptLocks?.get(lock)?.();
@@ -87,7 +88,7 @@ export function openDraft(output: string): Draft {
   if (existsSync(path) && !hadLock) {
     release();
     throw new UserError({
-      field: '--out',
+      field,
       value: output,
       message: `can't write the unfinished output to ${path}, because it already exists`,
       hint: 'move it, or choose another location',
@@ -98,7 +99,7 @@ export function openDraft(output: string): Draft {
     path,
     complete() {
       syncAll(path);
-      // Write the second line of the lock, which `isIncomplete` compares with the output.
+      // Write the second line of the lock, which `isReplaceable` compares with the output.
       appendFileSync(lock, `${stateHash(path)}\n`);
       // Some systems can't rename a directory onto an empty one.
       if (mayReplace) rmSync(output, { recursive: true, force: true });
@@ -126,8 +127,8 @@ function syncAll(path: string): void {
 }
 
 /** Writes a file or directory, which appears only once it is complete. If `write` fails, the draft is removed. */
-export function writeAtomic<T>(output: string, write: (path: string) => T): T {
-  const draft = openDraft(output);
+export function writeAtomic<T>(output: string, write: (path: string) => T, field?: string): T {
+  const draft = openDraft(output, field);
   const discard = (error: unknown): never => {
     draft.discard();
     throw error;

@@ -98,8 +98,8 @@ export interface ReadOptions {
 }
 
 /**
- * The items of a JSONL file; undefined if the file doesn't exist.
- * @throws UserError with line and byte for an invalid line, and like `eachLine`; an incomplete last line is skipped
+ * The items of a JSONL file, without an incomplete last line; undefined if the file doesn't exist.
+ * @throws UserError with line and byte for an invalid line; also throws like `eachLine`
  */
 export function readJsonLines<T>(path: string, { symlinks, problem, repair }: ReadOptions): T[] | undefined {
   if (!existsSync(path)) return undefined;
@@ -214,12 +214,12 @@ function parseLine(text: string): { readonly item?: unknown; readonly problem?: 
   }
 }
 
-/** Truncates the file after its first `lines` lines. */
+/** Truncates the file after its first `lineCount` lines. */
 export function keepFirstLines(path: string, lineCount: number): void {
   truncateFile(path, endOfLines(path, lineCount));
 }
 
-/** Position after the first `lines` lines, or after the last complete line of a shorter file. */
+/** Position after the first `lineCount` lines, or after the last complete line of a shorter file. */
 export function endOfLines(path: string, lineCount: number): number {
   let left = lineCount;
   let end = 0;

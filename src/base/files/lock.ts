@@ -53,7 +53,7 @@ export function isLocked(path: string): boolean {
   return holder !== undefined && isHeld(holder);
 }
 
-/** Removes the lock of a process on another machine; the caller must know that this process has ended. */
+/** Removes the lock of a process on another machine. The caller must know that the other process has ended. */
 export function removeForeignLock(path: string): void {
   const holder = readLock(path);
   const host = holder?.trim().split(/\s/)[1];
@@ -139,7 +139,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** A process on another host can't be checked, so it counts as alive. A lock without a host is from a crash. */
+/** True if the process may be running; on another host, it can't be checked. A lock without a host is from a crash. */
 function isHeld(holder: string): boolean {
   const [pid, host, start] = holder.trim().split(/\s/);
   if (host === undefined) return false;

@@ -57,7 +57,7 @@ const maxTextBytes = 64 * 2 ** 20;
 
 /**
  * The text of a file of a run, study or training run.
- * @throws UserError for anything but a regular file (so for a link, too), or for a file above 64 MiB
+ * @throws UserError if it isn't a regular file (a link isn't one), or is larger than 64 MiB
  */
 export const readOwnText = (path: string): string =>
   readRegularFile(path, maxTextBytes, 'reject').toString('utf8');

@@ -99,7 +99,7 @@ export function parseSettings<Output>(
 /**
  * A copy of settings with relative paths made absolute, and `~` and `$HOME` replaced; a field's format determines
  * whether it contains a path.
- * @param folderOf folder for relative paths at a field; if undefined, they stay relative
+ * @param folderOf returns the folder for relative paths at a field; if undefined, they stay relative
  * @throws UserError for a path with a name that is too long, or with a variable that isn't expanded
  */
 export function withAbsolutePaths<T>(

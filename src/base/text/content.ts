@@ -1,4 +1,4 @@
-/** What pages show, as data: a tree of text and parts, which the app (web/app) draws. */
+/** The content of pages as data: a tree of text and parts, which the app (web/app) draws. */
 
 /** Strings are shown as text, never as markup; `undefined`, `null` (from damaged logs) and booleans show nothing. */
 export type Content = string | number | boolean | undefined | null | Part | readonly Content[];

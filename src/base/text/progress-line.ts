@@ -18,7 +18,7 @@ interface ProgressLine {
 
 const barWidth = 12;
 
-/** Fits the line into `width` columns: drops the elapsed time, later figures, the bar, all figures, and the label. */
+/** Fits the line into `width` columns: drops the elapsed time, later figures, the bar, all figures, then the label. */
 export function fitLine(
   { share, label, count, figures, elapsedMs, remainingTime }: ProgressLine,
   width: number,
@@ -56,7 +56,7 @@ export class TimeLeft {
     this.#recentUpdates = [...this.#recentUpdates, { at, value }].slice(-recentUpdateCount - 1);
   }
 
-  /** Example: `3 min 20 s left`; undefined if there was no recent progress, or less than half a second is left. */
+  /** Example: `3 min 20 s left`; undefined if it can't be estimated, or less than half a second is left. */
   text(now: number, total: number): string | undefined {
     const seconds = Math.round(this.#left(now, total) / 1000);
     return seconds > 0 ? `${formatDuration(1000 * seconds)} left` : undefined;

@@ -41,8 +41,8 @@ export interface Progress {
   /** Sets the amount done, the figures next to the bar (the most important first) and, if known, the time left. */
   update(value: number, figures?: readonly string[], secondsLeft?: number): void;
   /**
-   * Says why nothing will happen for `forMs` milliseconds: on a terminal, until the next update; elsewhere, only if
-   * there would otherwise be no output for ten seconds.
+   * Says why nothing will happen for `durationMs` milliseconds: on a terminal, until the next update; elsewhere, only
+   * if there would otherwise be no output for ten seconds.
    */
   pause(text: string, durationMs: number): void;
   /** Removes the bar and restores the terminal; safe to call more than once. */

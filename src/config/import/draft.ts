@@ -68,7 +68,7 @@ export function carryAll(draft: ImportDraft, paths: Readonly<Record<string, stri
   }
 }
 
-/** A token budget that no history reaches, because their prompts show the whole buffer. */
+/** A token budget that no history reaches, because the original programs' prompts show the whole buffer. */
 export const wholeHistory = { 'memory.tokens': 10_000_000 };
 
 export const templateOf = ({ foreign }: ImportDraft): string =>

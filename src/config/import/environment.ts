@@ -12,7 +12,7 @@ export interface EnvironmentChoice {
 /**
  * The environment that a config refers to.
  * @param fixedId the environment that `task` always uses in the original, regardless of `gym_env_name`
- * @throws UserError if there is no `chosenId` and `gym_env_name` names no known environment
+ * @throws UserError if there is no `fixedId` and `gym_env_name` names no known environment
  */
 export function chooseEnvironment(foreign: ForeignConfig, fixedId?: string): EnvironmentChoice {
   const writtenId = keyValue(foreign, 'gym_env_name');
@@ -30,7 +30,7 @@ export function chooseEnvironment(foreign: ForeignConfig, fixedId?: string): Env
   return { id: fixedId, reason: `task ${task} always uses ${fixedId} in the original` };
 }
 
-/** Our equivalent of their id; undefined if there is none. */
+/** Our equivalent of an id in the imported config; undefined if there is none. */
 function resolveId(id: string): EnvironmentChoice | undefined {
   if (isRemoteId(id)) return { id };
   const replacement = replacementFor(id);

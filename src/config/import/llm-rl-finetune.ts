@@ -37,7 +37,7 @@ export function importFinetune(draft: ImportDraft): void {
   const prompts = promptSetOf(templateOf(draft)) ?? 'semantic';
   assign(draft, { 'prompts.set': prompts, 'warmup.policies': 1 });
   setPrompts(draft, prompts);
-  // Their linear policies have a bias; their tables have a value for every state and action.
+  // The original's linear policies have a bias; its tables have a value for every state and action.
   const policySettings = policy === 'linear' ? { 'policy.bias': true } : { 'policy.form': 'values' };
   assign(draft, { 'policy.kind': policy, ...policySettings });
   const continuous = keyValue(foreign, 'continuous');

@@ -45,7 +45,7 @@ export function importProps(draft: ImportDraft): void {
   const environment = chooseEnvironment(foreign);
   const kindSettings = {
     'policy.kind': policy,
-    // Without the key `bias`, their linear policies have none; ours have one by default.
+    // Without the key `bias`, the original's linear policies have none; ours have one by default.
     ...(policy === 'linear' ? { 'policy.bias': false } : { 'policy.form': 'actions' }),
     'prompts.set': prompts,
   };

@@ -104,7 +104,7 @@ function healthFacts(options: Options, heights: Range, angles: Range): Facts {
   };
 }
 
-/** Returns each joint's indices of position (negative if hidden) and velocity in the observation. */
+/** Returns the indices of each joint's position (negative if hidden) and velocity in the observation. */
 function jointFacts(options: Options, joints: readonly string[], hiddenByDefault = 1): Facts {
   const placesShown = !option(options, 'exclude_current_positions_from_observation', true);
   const hiddenCount = placesShown ? 0 : hiddenByDefault;

@@ -8,7 +8,7 @@ import { entryFor, environmentFacts, type Options, option } from './facts.js';
 import { environmentInfo, isBuiltInId } from './open.js';
 import { replacementFor } from './versions.js';
 
-/** Returns the inclusive range of an episode's return; ±Infinity if unknown, e.g. if the run redefines its `reward`. */
+/** Returns the inclusive range of an episode's return; ±Infinity if unknown, e.g. if the run sets its own `reward`. */
 export function returnRange(
   environment: Pick<EnvironmentConfig, 'id' | 'options'>,
   { maxSteps, reward }: { readonly maxSteps: number; readonly reward?: unknown },
@@ -27,7 +27,7 @@ const infinity = Number.POSITIVE_INFINITY;
 const returnRanges: Readonly<Record<string, (options: Options, steps: number, id: string) => Interval>> = {
   CartPole: (options, steps) => (option(options, 'sutton_barto_reward', false) ? [-1, 0] : [1, steps]),
   MountainCar: (_options, steps) => [-steps, -1],
-  // Unbounded costs: here and in Reacher, of actions, which aren't clipped; in InvertedDoublePendulum, of speeds.
+  // The costs of actions are unbounded here and in Reacher, because actions aren't clipped.
   MountainCarContinuous: () => [-infinity, 100],
   // θ² + 0.1 θ̇² + 0.001 u², with |θ| ≤ π, |θ̇| ≤ 8 and the torque clipped at 2.
   Pendulum: (_options, steps) => [-(Math.PI ** 2 + 6.4 + 0.004) * steps, 0],
@@ -54,7 +54,7 @@ const returnRanges: Readonly<Record<string, (options: Options, steps: number, id
     return [-infinity, isCost ? 0 : infinity];
   },
   InvertedPendulum: (_options, steps) => [0, steps],
-  // A step earns at most the healthy reward minus (y - 2)², and the tip's height y is at most 1.2 m.
+  // A step earns at most the healthy reward minus (y - 2)², with the tip's height y ≤ 1.2. Speed costs are unbounded.
   InvertedDoublePendulum: (options, steps) => {
     const best = option(options, 'healthy_reward', 10) - 0.64;
     return [-infinity, Math.max(0, best * steps)];

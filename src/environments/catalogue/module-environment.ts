@@ -45,9 +45,9 @@ export async function loadModuleEnvironment(
 }
 
 /**
- * Wraps a user's environment: checks its members now, and its observations, rewards and flags at each step.
+ * Wraps a user's environment: checks its members now, and each observation, reward and `terminated` flag as it plays.
  * @param file the module's file; undefined for an object
- * @throws UserError for a missing or invalid member; its methods throw EnvironmentError for errors and invalid results
+ * @throws UserError for a missing or invalid member; the result throws EnvironmentError if the user's code fails later
  */
 export function checkedEnvironment(userEnvironment: unknown, id: string, file?: string): Environment {
   const origin = file === undefined ? id : basename(file);
@@ -217,5 +217,5 @@ class UserTask implements Task {
   }
 }
 
-/** Formats a value as text, including numbers that JSON can't represent. */
+/** Formats a value, even if JSON can't represent it, and cuts the text to 80 characters. */
 const inspectText = (value: unknown): string => inspect(value, { breakLength: Infinity }).slice(0, 80);

@@ -6,12 +6,11 @@ import { drawScene, type Scene } from './scene.js';
 import type { Simulation, State } from './simulation.js';
 
 interface TaskRules {
-  /** Length of an observation. */
   readonly observationLength: number;
   /** Perturbs the model's default pose into an initial state. */
   place(state: State, random: RandomGenerator): void;
   observe(state: State): number[];
-  /** Reward and termination after a step. @param velocity mean velocity of the first joint, usually the speed along x */
+  /** Reward and termination after a step. @param velocity mean velocity of the first joint, usually along x */
   judge(state: State, action: readonly number[], velocity: number): Pick<TaskStep, 'reward' | 'terminated'>;
   readonly scene: Scene;
 }

@@ -35,7 +35,7 @@ export class Nim implements Task<number> {
     return this.#sticks === 0 ? end(true) : { observation: this.#sticks, reward: 0, terminated: false };
   }
 
-  /** Leaves 1 more than a multiple of 4 if possible, which wins; otherwise, any move is as good as another. */
+  /** Chooses the move that leaves 1 more than a multiple of 4, which wins, or if there is none, a random move. */
   #opponentMove(): number {
     const best = (this.#sticks - 1) % 4;
     return best > 0 ? best : this.#random.choice([1, 2, 3].filter((take) => take <= this.#sticks));

@@ -11,7 +11,7 @@ import { childEnv } from '../../base/child-environment.js';
 import { parseJson } from '../../base/files/json-depth.js';
 import { type EnvironmentError, RequestChannel } from './remote-environment.js';
 
-/** Time allowed for the process to print a traceback, and to exit by itself before it is killed. */
+/** Time allowed for printing a traceback, for exiting before being killed, and for reading the last output. */
 const graceMs = 1000;
 
 export class BridgeProcess {

@@ -17,7 +17,7 @@ export function foldOf(description: string): Fold {
 /** If each draw belongs to the fold with probability 0.1, the probability that all draws miss it is below 10^-40. */
 const maxDraws = 1000;
 
-/** Draws until the description belongs to the fold. @throws Error if none does, because the draws vary too little */
+/** Draws until a description belongs to the fold. @throws Error if 1000 draws don't, because they vary too little */
 export function drawInFold<T>(fold: Fold, draw: () => T, describe: (drawn: T) => string): T {
   for (let tries = 0; tries < maxDraws; tries++) {
     const drawn = draw();
@@ -40,7 +40,7 @@ export interface TextGame extends TextInfo {
 
 export interface TextTurn {
   readonly text: string;
-  /** False if the command is unknown or impossible now. A compiled game without its `.json` doesn't report this. */
+  /** False if the command is unknown or impossible now; true for both in a compiled game without its `.json`. */
   readonly understood: boolean;
 }
 

@@ -48,7 +48,6 @@ export const frozenLakeMaps = {
 
 const rate = z.number().min(0).max(1);
 
-/** Rows of a map. */
 const mapSchema = z
   .array(z.string().regex(/^[SFHG]+$/, 'must consist of S (start), F (frozen), H (hole) and G (goal)'))
   .refine((rows) => rows.join('').includes('S'), 'must contain an S')

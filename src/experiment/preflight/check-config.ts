@@ -19,7 +19,7 @@ import { preflight } from './preflight.js';
 /**
  * Checks a config before it is run. Returns errors in it as findings instead of throwing them.
  * @param offline if true, contacts no server and runs none of the code that the config names
- * @param progress follows a local model while it reads the first prompt
+ * @param progress shows how far a local model has read the first prompt
  */
 export async function checkConfig(
   { file, overrides }: { readonly file: string; readonly overrides: readonly string[] },
@@ -62,7 +62,7 @@ export async function checkConfig(
   }
 }
 
-/** Plays the start of an episode twice with a random policy: an environment with sound spaces can fail, or ignore seeds. */
+/** Plays the start of an episode twice with a random policy, because an environment can fail, or ignore the seed. */
 async function playTwice(assembly: Assembly, abort: AbortSignal): Promise<readonly Finding[]> {
   const setup = { ...assembly, maxSteps: 100, record: 'all' } as const;
   try {

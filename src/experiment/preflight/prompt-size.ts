@@ -17,7 +17,7 @@ import type { Assembly } from '../setup/assemble.js';
 
 type PromptParts = Pick<Assembly, 'config' | 'environment' | 'family' | 'prompts' | 'imported'>;
 
-/** Numbers of tokens are estimates, on the high side. */
+/** All numbers of tokens except `minTokens` are high estimates. */
 export interface PromptSize {
   /** The first prompt, after a warm-up with made-up returns. */
   readonly first: {

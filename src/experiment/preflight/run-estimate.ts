@@ -35,7 +35,7 @@ interface ModelCalls {
   readonly calls: number;
   /** Maximum number of calls: a leg of a relay lasts up to twice as long while all returns are equal. */
   readonly most: number;
-  /** Prompts that are processed: fewer than calls if one call gives several candidates. */
+  /** Prompts that are processed: fewer than calls if one prompt yields several candidates. */
   readonly prompts: number;
   /** Expected share of the calls. */
   readonly share: number;
@@ -49,7 +49,7 @@ export function estimateRun(
 ): Finding & { readonly estimate?: RunEstimate } {
   const { candidates, iterations, warmup } = config;
   const warmupCount = warmup.policies + imported.length;
-  // The share that `limits.evaluations` allows if every proposal is evaluated.
+  // Share of the planned evaluations that `limits.evaluations` allows, if every proposal is evaluated.
   const allowedShare = (evaluationBudget(config, warmupCount) - warmupCount) / plannedEvaluations(config);
   const askedModels: ModelCalls[] = [];
   const members = membersOf(config.model);
@@ -71,7 +71,7 @@ export function estimateRun(
   for (const stage of stagesOf(config)) {
     const model = languageModelOf(stage.model ?? config.model);
     const calls = stageRunCount(stage, config);
-    // Its prompts are assumed to be as long as the longest prompt for proposals.
+    // A stage's prompts are assumed to be as long as the longest prompt for proposals.
     if (model !== undefined)
       askedModels.push({
         model,

@@ -19,7 +19,6 @@ import { findRun } from '../../runs/listing/names.js';
 import type { BestCandidate } from '../../runs/manifest.js';
 import { choosePolicy, type OpenedRun, readPlayableRun } from '../../runs/open-run.js';
 
-/** In bytes. */
 const maxFileBytes = 200_000;
 
 /** Reads a program, which runs in the sandbox and never as a module. @throws UserError if it is invalid or too long */
@@ -66,7 +65,7 @@ const $act = (observation, memory = {}, values = $constants) => act(${observatio
 export { $act as act, $constants as constants };`;
 }
 
-/** Removes the header, the ending and exports, so that an ES module can be run in the sandbox; line numbers don't change. */
+/** Removes the header, ending and exports of an ES module, so that the sandbox can run it; keeps line numbers. */
 export function programIn(text: string): string {
   return text
     .replace(/^\/\/ Written by .*\n\/\/ .*\nvar \[[\w, ]+\] = \[\];/, '\n\n')

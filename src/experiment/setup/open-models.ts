@@ -87,7 +87,7 @@ const combine = (
       : members[0]!.proposer;
 
 /**
- * The context length of a section's language model. Queries its server unless `ask` is false. If the query
+ * The context length of a section's language model. Queries its server if `mayQuery` is true. If the query
  * fails, returns only what the config states: the first real request will report the error.
  */
 export async function contextOf(

@@ -12,7 +12,7 @@ export interface Credentials {
   readonly secrets: readonly string[];
 }
 
-/** Removes the login from a URL, because `fetch` rejects URLs with one. */
+/** Removes the login from a URL, because `fetch` rejects it, and returns it; undefined if there is none. */
 export function extractCredentials(url: URL): Credentials | undefined {
   const { username, password } = url;
   if (username === '' && password === '') return undefined;

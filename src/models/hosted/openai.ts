@@ -34,10 +34,10 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
   const id = `openai/${config.name}`;
   const server = { isReached: false };
   const dialect = newDialect(baseUrl, config);
-  /** The context length that the server reports, requested until it answers. */
+  /** Promise of the context length that the server reports; requested again after a failure. */
   let contextLength: ReturnType<typeof fetchContextLength> | undefined;
 
-  /** Sends a request, and adapts the dialect to a rejection if possible. @throws AttemptError, or another if aborted */
+  /** Sends a request; adapts the dialect to a rejection if it can. @throws AttemptError, or another error if aborted */
   const request = async (body: ChatCompletionCreateParamsNonStreaming, signal: AbortSignal) => {
     const before = { ...dialect };
     const baseURL = `${settings.baseURL}${dialect.prefix}`;
@@ -190,7 +190,9 @@ async function fetchContextLength(
   // The context length is optional, so the wait for it is short.
   const client = new OpenAI({ ...settings, fetch: jsonFetch, timeout: 5000 });
   const versionPath = /\/v\d/.test(client.baseURL) ? '' : '/v1';
-  const modelList = await client.get(`${versionPath}/models`, { signal }).catch((error) => {
+  // The client never removes its listener from the signal.
+  const ownSignal = signal && AbortSignal.any([signal]);
+  const modelList = await client.get(`${versionPath}/models`, { signal: ownSignal }).catch((error) => {
     signal?.throwIfAborted();
     const { cause } = error;
     if (cause instanceof AttemptError && cause.kind === 'network') throw cause;

@@ -98,7 +98,7 @@ export function listPrice(
   return { input, ...(cachedInput !== null && { cachedInput }), output, listed: priceList.month };
 }
 
-/** Adds the list price to the config of a new run, so that its cost doesn't change with later versions. */
+/** Adds a known list price to a new run's config unless it sets a price, so later versions don't change the cost. */
 export function withListPrice<Model extends { readonly provider: string }>(
   model: Model,
   env: Readonly<Record<string, string | undefined>>,

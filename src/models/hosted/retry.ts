@@ -65,7 +65,7 @@ const maxTimerMs = 2 ** 31 - 1;
 /** Earliest start of the next rate-limited request, by provider and model; shared by all runs of the process. */
 const nextStart = new Map<string, number>();
 
-/** Waits until a request may start: `requestsPerMinute` spaces them evenly. */
+/** Waits until a request may start; `requestsPerMinute` spaces requests evenly. */
 async function waitForTurn<T>(
   { attempts, id, retryPolicy, wait }: RetriedCall<T>,
   signal: AbortSignal | undefined,
@@ -79,8 +79,8 @@ async function waitForTurn<T>(
 }
 
 /**
- * Retries until success, a permanent failure, the last retry, the deadline, an abort or a limit of the run.
- * `attemptInfo` contains the fields of a completion that describe the attempts. @throws ModelError
+ * Retries until success, a permanent failure, the last retry, the deadline, an abort, a limit of the run or an overlong
+ * Retry-After. `attemptInfo` contains the fields of a completion that describe the attempts. @throws ModelError
  */
 export async function callWithRetries<T>(call: RetriedCall<T>) {
   const { attempts = {}, id, retryPolicy, secrets, seed, server, signal } = call;

@@ -42,7 +42,7 @@ export function modelDirectory(path: string, cwd?: string, field = 'model.path')
   });
 }
 
-/** Returns the adapter or model inside a training directory; returns any other directory unchanged. */
+/** Returns the adapter or model inside a training run's directory; returns any other directory unchanged. */
 function resultDirectory(directory: string): string {
   const has = (name: string) => existsSync(join(directory, name));
   if (!has('training.json') || has('config.json') || has('adapter_config.json')) return directory;

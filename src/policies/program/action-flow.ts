@@ -17,7 +17,7 @@ const elementMethods = new Set('at concat filter find get pop reverse shift slic
 const fillingCalls = new Set(['push', 'unshift', 'fill']);
 /** Functions that return or store one of their arguments, or its elements, numeric value or text. */
 const passingCalls = new Set(['min', 'max', 'Number', 'String', 'of', 'from', 'freeze', ...fillingCalls]);
-/** Functions that limit a value; the program's own are recognised by their usual names. */
+/** Names of functions that limit a value, whether they are built in or defined by the program. */
 const limiterName = /^(min|max|clip|clamp|limit|saturate|bound)/i;
 const arithmeticOperators = new Set(['+', '-', '*']);
 

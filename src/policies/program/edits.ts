@@ -129,7 +129,7 @@ function unindent(lines: readonly string[]): readonly string[] {
   return lines.map((line) => line.slice(line === '' ? 0 : common.length));
 }
 
-/** Adapts the indentation of a block's new lines to the parent. @param foundLine the first line found in the parent */
+/** Adapts the indentation of a block's new lines to the parent. @param foundLine first line found in the parent */
 function reindent(block: EditBlock, foundLine: string): EditBlock {
   const searchIndent = indentOf(block.search[0]!);
   const foundIndent = indentOf(foundLine);
@@ -143,7 +143,7 @@ function reindent(block: EditBlock, foundLine: string): EditBlock {
   return { ...block, replace };
 }
 
-/** Joins up to three lines into one, without their common indentation. */
+/** Quotes the first three lines on one line, without their common indentation. */
 const quoteLines = (lines: readonly string[]) => {
   const quotedLines = unindent(lines)
     .slice(0, 3)

@@ -111,7 +111,7 @@ export function growLeaf(type: TreeType, growth: GrowthContext): Tree {
   return { type, op: 'take', value: (space.start ?? 0) + random.integers(0, space.n), parts: [] };
 }
 
-/** Draws a component of the observation; a discrete observation may also be divided: its remainder or quotient. */
+/** Draws a component of a vector observation; for a discrete one, the observation, its remainder or its quotient. */
 function observationTerm({ input, random }: GrowthContext): Tree {
   const term = { type: 'number', op: 'observation', value: 0, parts: [] } as const;
   if (input.kind !== 'discrete') {
@@ -143,7 +143,7 @@ function valuesOf({ op, value }: Tree, { input }: GrowthContext): DiscreteSpace 
   return { kind: 'discrete', n: Math.floor((start + n - 1) / value!) - first + 1, start: first };
 }
 
-/** Draws a constant: uniform within the bounds of `term`, or log-uniform, ±0.01 to ±10, if there are none or they are wide. */
+/** Draws a constant uniformly within the bounds of `term` or, without narrow bounds, log-uniformly from ±[0.01, 10]. */
 export function drawConstant(term: Tree | undefined, { input, random }: GrowthContext): Tree {
   const { low, high } = boundsOf(term, input);
   const isBounded = Math.abs(low) < maxBound && Math.abs(high) < maxBound;

@@ -7,7 +7,7 @@ import { dimensionsOf, type EnvironmentSpec, type Space } from '../../environmen
 /** Kinds of actions; `take` writes the kind to the buffer's last element. */
 export const actionKinds = { number: 1, vector: 2, text: 3, other: 4 } as const;
 
-/** Returns the shared buffer's length. Its last number is the kind of action, or the length of a part of a text. */
+/** Returns the length of the buffer, whose last number is the kind of action or the length of a part of a text. */
 export const bufferLength = ({ observationSpace, actionSpace }: EnvironmentSpec): number =>
   1 +
   Math.max(observationSpace.kind === 'text' ? chunkLength : 2, width(observationSpace), width(actionSpace));

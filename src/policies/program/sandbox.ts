@@ -47,7 +47,6 @@ interface CompiledCode {
   readonly lineCount: number;
 }
 
-/** Opens a sandbox for programs that act in this environment. */
 export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox> {
   const machine = await openMachine();
   const { context } = machine;

@@ -138,7 +138,7 @@ function keyOf(key: AnyNode): string | undefined {
 }
 
 /**
- * Replaces the values of a program's constants; its structure stays the same.
+ * Returns a program's source with other values of its constants; its structure stays the same.
  * @param values one finite number per constant
  */
 export function withConstants(
@@ -157,7 +157,7 @@ export function withConstants(
   return text + source.slice(position);
 }
 
-/** Writes a number in as few digits as possible, in parentheses if a minus sign could change the code around it. */
+/** Formats a number in as few digits as possible, with a space or parentheses if the code around it requires them. */
 function numberText(value: number, before: string, after: string): string {
   const text = Object.is(value, -0) ? '-0' : String(value);
   if (!text.startsWith('-')) return /[\w$]$/.test(before) ? ` ${text}` : text;

@@ -166,7 +166,7 @@ function parseDecision([first, ...rest]: readonly AnyNode[], constants: Constant
   return { type: 0, op: 'if', parts: [test, then, parseDecision(rest, constants)] };
 }
 
-/** Reads more than the grammar allows, because `parseTrees` compares the trees' text with the source. */
+/** Accepts more than the grammar allows, because `parseTrees` compares the trees' text with the source. */
 function parseTree(node: AnyNode | null | undefined, type: TreeType, constants: Constants): Tree {
   const read = (part: AnyNode | null | undefined, inner: TreeType = 'number') =>
     parseTree(part, inner, constants);

@@ -88,7 +88,7 @@ export function mutate(
   );
 }
 
-/** Changes a random tree of a program. */
+/** Changes a random tree of a program; returns the program unchanged if no attempt succeeds. */
 function vary(trees: Trees, random: RandomGenerator, change: (tree: Tree) => Tree, spaces: Spaces): string {
   const oldText = programText(trees, spaces);
   for (let tries = 0; tries < maxTries; tries++) {

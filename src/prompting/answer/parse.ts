@@ -120,7 +120,7 @@ const announcement =
   /\b(?:final|new param\w*|new propos\w*)\b[^.!?]*$|\banswer(?: is)?\s*(?:[:=]\s*)?["'_([{$]*$/i;
 const lineEnd = /^["'\s)\]}.,;|$]*(?:$|#|\/\/|\(|-{1,2} |\u2014|["'][\w ]+["']\s*:)/m;
 
-/** 3 after a word such as `final`; alone on its lines, 2 at the reply's start, else 1; before a score, 1 less; or 0. */
+/** Returns 3 after a word such as `final`; on its own lines, 2 at the start or else 1 (1 less before a score); or 0. */
 function weightOf(set: NumberSet, plain: string, sets: readonly NumberSet[]): number {
   const lead = plain.slice(Math.max(0, set.start - 160), set.start);
   const tail = plain.slice(set.end, set.end + 160);
@@ -224,7 +224,7 @@ function namedValues(plain: string, count: number): readonly NumberSet[] {
   return sets;
 }
 
-/** True if the value of index `own`, named at `start`, belongs to the set, by the text between it and the previous value. */
+/** True if the value of index `own`, named at `start`, belongs to the set, given the text after the previous value. */
 function continues(set: NumberSet, own: number, plain: string, next: number, start: number, count: number) {
   const isComplete = set.values.size >= count;
   const gap = plain.slice(set.values.has(own) ? set.end : next, start);
@@ -245,7 +245,7 @@ const listName =
 const otherName =
   /(?:[\p{L}\p{N}"')\]]\s*=|["']\s*:|(?:low|upper|high|min|max|bound|range|limit|step|prev|old|worst|gradient|delta|diff|change|score|return|reward|seed|iteration)\w*\s*:)$/iu;
 
-/** Returns the list after `label` as a set; none if `label` is another name, or it has no values or is a range. */
+/** Returns the list after `label` as a set; none if it is a range or has no values, or `label` is another name. */
 function listSets(items: readonly Value[], label: string, isAlone: boolean, at: Span): readonly NumberSet[] {
   const unquoted = label.replace(/["']$/, '').trimEnd();
   const name = unquoted.replace(/[a-z.]{1,20}\($/i, '').trimEnd();

@@ -9,8 +9,8 @@ import { isFunction, nodesIn, syntaxTree, topLevelDeclaration } from '../../poli
 import { failWith, type ParseContext, type ParseResult, repeatFailure } from './failure.js';
 
 /**
- * Reads the program of a reply and adds it to the library: the last code block that defines `act`, otherwise the text
- * outside code blocks from the first definition to the last brace or, if it doesn't define `act`, the last code block.
+ * Reads the program of a reply and adds it to the library. It is the last code block that defines `act` or, if there is
+ * none, the text outside code blocks, up to its last brace. If that doesn't define `act`, it is the last code block.
  */
 export function readProgram(reply: string, library: ProgramLibrary, context: ParseContext = {}): ParseResult {
   const { text, hasUnclosedThinking } = answerText(reply);

@@ -50,8 +50,8 @@ export const selectedCount = ({ best, recent }: Pick<MemoryConfig, 'best' | 'rec
 /**
  * Selects the evaluations shown in a prompt: all, or the `best` highest scores (the earlier wins ties) and the
  * `recent` last ones. If they exceed the token budget, the oldest are dropped, but those among the `best` only after
- * all others. If neither number is set, dropping continues to three quarters of the budget. At least one remains.
- * `entries`: oldest first.
+ * all others. If neither number is set, dropping continues to three quarters of the budget. At least one selected
+ * evaluation remains. `entries`: oldest first.
  */
 export function selectHistory(
   entries: readonly BufferEntry[],

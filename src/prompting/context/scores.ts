@@ -13,8 +13,6 @@ export type ScoreFormat = (score: number) => string;
 const maxDigits = 15;
 /** With more decimals than this, numbers are written with an exponent. */
 const maxDecimals = 20;
-
-/** Minimum number of significant digits. */
 const minDigits = 3;
 
 /** Formats with two decimals, as in `131.35`, or more if needed for three significant digits, as in `0.000123`. */

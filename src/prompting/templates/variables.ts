@@ -30,7 +30,7 @@ function typeName(schema: z.core.$ZodType): string {
 /**
  * Creates two contexts that a schema accepts: one in which everything is present and true and each list has an item,
  * and one in which everything optional is null, booleans are false, and lists are empty.
- * @param more fields that aren't in the schema
+ * @param extraFields fields that aren't in the schema
  */
 export const samplesOf = (schema: z.core.$ZodType, extraFields: object = {}): readonly object[] =>
   [true, false].map((isFull) => ({ ...(sampleOf(schema, isFull) as object), ...extraFields }));

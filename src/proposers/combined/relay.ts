@@ -28,7 +28,7 @@ export function relayProposer(legs: readonly Leg[]): Proposer {
 }
 
 /**
- * Finds the leg of an iteration, and its first iteration: the last leg that has proposed or, if it has ended, the next.
+ * Finds the leg of an iteration (the last one that has proposed or, if it has ended, the next) and its first iteration.
  * Depends only on the records of earlier iterations, so resumed runs and replays choose the same leg.
  */
 function legAt(

@@ -17,7 +17,7 @@ export interface Animation {
 export interface Pace {
   readonly stride: number;
   readonly seconds: number;
-  /** Playback speed relative to the task's own speed; absent if it is the same or the task has none. */
+  /** Playback speed relative to the task's own speed; absent if it is about the same or the task has none. */
   readonly speed?: number;
 }
 

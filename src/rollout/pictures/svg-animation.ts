@@ -129,7 +129,7 @@ function sceneElements({ moments }: Animation, layout: Layout, timing: LoopTimin
   return elements;
 }
 
-/** An invisible position: an empty path, or text far outside the picture. */
+/** Invisible positions: an empty path, and text far outside the picture. */
 const offscreen = { path: 'M0 0', text: '-9999 0' } as const;
 
 function movingElement(track: Track, timing: LoopTiming): string {

@@ -51,8 +51,8 @@ export function extendToLoop<Value>(values: readonly Value[], { momentCount }: L
 export type Track = readonly (SvgShape | undefined)[];
 
 /**
- * Matches each shape with the next shape of earlier moments that looks the same, so that it is written only once, with
- * all its places.
+ * Matches each shape with the next track whose latest shape looks the same, so that it is written only once, with all
+ * its places.
  * @returns the tracks in a valid drawing order: the order of shapes within each moment is preserved
  */
 export function tracksOf(moments: readonly (readonly SvgShape[])[]): readonly Track[] {

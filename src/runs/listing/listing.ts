@@ -72,7 +72,7 @@ export const usedKeys = ({ filters, sort = 'name' }: ListSelection): readonly st
   [...parseFilter(filters).settingKeys, sort].filter(isSettingKey);
 
 /**
- * The places that the filters accept.
+ * The items that the filters accept, sorted and limited.
  * @param configKeys keys in the configs; the items must have the values of those in `usedKeys`
  * @throws UserError for an invalid filter or sort key
  */

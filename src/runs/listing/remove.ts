@@ -4,8 +4,9 @@ import { dirname, join } from 'node:path';
 import { UserError } from '../../base/errors.js';
 import { isLocked } from '../../base/files/lock.js';
 import { planAt, runsBelow, trainingRunsBelow } from '../finder.js';
-import { readManifest, runFiles } from '../reader.js';
+import { planFile, readManifest, runFiles } from '../reader.js';
 import { readTraining } from '../training/trainings.js';
+import { trainingFiles } from '../training-files.js';
 
 /**
  * The directories to delete for a run, a training run, or a directory of runs: policyloop created each of them. Other
@@ -26,10 +27,10 @@ export function removableDirectories(path: string): readonly string[] {
 
 /** Deletes a directory that `removableDirectories` returned. Can be repeated after an interruption. */
 export function removeDirectory(path: string): void {
-  // The record is deleted last, because it makes the directory a run.
-  for (const name of readdirSync(path))
-    if (name !== runFiles.manifest) rmSync(join(path, name), { recursive: true, force: true });
-  rmSync(join(path, runFiles.manifest), { force: true });
+  // The file that makes the directory a run, a training run or a plan is deleted last.
+  const isMark = (name: string) => [runFiles.manifest, trainingFiles.about, planFile].includes(name);
+  const names = readdirSync(path).toSorted((a, b) => Number(isMark(a)) - Number(isMark(b)));
+  for (const name of names) rmSync(join(path, name), { recursive: true, force: true });
   rmdirSync(path);
 }
 

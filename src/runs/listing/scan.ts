@@ -24,7 +24,7 @@ export interface ScanRoot {
 export interface LocatedItem {
   readonly item: Item;
   readonly path: string;
-  /** Summary of a run that isn't damaged; the same object while its files are unchanged. */
+  /** Summary of a run that isn't damaged; the same object until the run is read again. */
   readonly summary?: RunSummary;
   /** The record of a training run that isn't damaged. */
   readonly training?: RecordedTraining;

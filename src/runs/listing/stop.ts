@@ -34,7 +34,7 @@ function isPlanRunning(path: string): boolean {
 
 /**
  * Asks the process that executes `path` to stop, and waits up to `seconds` until it has ended.
- * @param now aborts the calls and evaluations in flight
+ * @param now if true, the calls and evaluations in flight are aborted
  * @throws UserError if no process executes it
  */
 export async function stopRun(path: string, now: boolean, seconds: number): Promise<StopResult> {

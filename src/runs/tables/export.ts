@@ -168,8 +168,8 @@ export function exportEventFiles(runs: readonly LocatedRun[], directory: string)
 }
 
 /**
- * Yields an empty point for the start, a point for each iteration that has scores, with the time when it ended, and, if
- * there is a confirmed return, a point for it at the last of these iterations.
+ * Yields an empty point for the start, then a point for each iteration with scores, at the time when it ended. A
+ * confirmed return gets another point, at the last of these iterations.
  */
 function* pointsOf(run: LocatedRun): Generator<CurvePoint> {
   const { entries, events } = openLogs(run.path, true);

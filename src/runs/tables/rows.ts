@@ -57,7 +57,7 @@ interface RowPosition {
 
 /** A run to export, with the settings of its config. */
 export interface ExportedRun extends LocatedRun {
-  /** Null if the config can't be read. */
+  /** Name of the run's group, as in `policyloop compare`; null if the config can't be read. */
   readonly group: string | null;
 }
 

@@ -105,7 +105,7 @@ function bestText(training: RecordedTraining): string {
   return `${best.name} ${measurementText(best)}${margin}${episodesText(best)} at ${unit} ${formatCount(best.step)}${firstText}`;
 }
 
-/** Lines with the commands that use the result and, before the end, resume the training run. */
+/** Lines with the commands that resume an unfinished training run, and that use or merge its result. */
 function resultLines(training: RecordedTraining, cwd: string): readonly (readonly [string, string])[] {
   const { command, folder, path, result, status } = training;
   if (status === 'running') return [];

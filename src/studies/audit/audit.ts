@@ -68,7 +68,7 @@ interface ScoredPolicy extends EpisodeResults {
   readonly mean: number;
 }
 
-/** @throws like `evaluate`, except for programs that fail */
+/** @throws the same errors as `evaluate`, except if a program fails */
 export async function audit(
   { evaluations, name, start, unknown }: AuditRecord & { readonly name: string },
   setup: EvaluationSetup,
@@ -149,7 +149,7 @@ export async function audit(
     policies: policies.size,
     /** Evaluations whose programs failed in fresh episodes; they get the worst return. */
     failed: [...failedNames],
-    /** Number of policies that differ in at least one action of the fresh episodes. */
+    /** Number of different behaviours. Policies with equal actions in the choosing episodes count once. */
     behaviors: new Set([...policies.values()].map(({ actionHash }) => actionHash)).size,
     /** Number of fresh episodes per policy for choosing the best. */
     episodes,
@@ -180,7 +180,7 @@ function unpairedResult(returns: readonly number[], start: Pick<RecordedEvaluati
   return { difference: mean(returns) - start.score, interval: test?.interval ?? null, p: test?.p ?? null };
 }
 
-/** Half of 5%, so that this test and that for new bests that are worse together flag at most 5% of sound records. */
+/** Half of 5%: together, this test and the test for new bests that are worse flag at most 5% of sound records. */
 const testLevel = significanceLevel / 2;
 
 /** Tests for each recorded mean whether its episodes and the fresh ones could come from one distribution of returns. */
@@ -191,7 +191,7 @@ function testReproduction(
 ) {
   const testable = evaluations.filter(({ returns }) => returns.length > 0);
   const random = createGenerator(seed);
-  // Enough that the smallest possible p-value remains significant after the correction.
+  // With this many, the smallest possible p-value remains significant after the correction.
   const permutations = Math.ceil((4 * testable.length) / testLevel);
   const adjusted = holmAdjusted(
     testable.map((one) => permutationTest(one.returns, returnsOf(one), random, permutations)),

@@ -25,7 +25,7 @@ export interface AuditRecord {
   readonly evaluations: readonly RecordedEvaluation[];
   /** Number of rows with returns but without parameters, which can't be played again. */
   readonly unknown: number;
-  /** The best of these rows before the first evaluation, which is a new best only if it beats this. */
+  /** The best row without parameters before the first evaluation, which is a new best only if it beats this row. */
   readonly start?: Pick<RecordedEvaluation, 'returns' | 'score'> | undefined;
 }
 
@@ -40,7 +40,7 @@ const maxRecordBytes = 128 * 2 ** 20;
 
 /**
  * @param file the path as given: its extension selects CSV or JSON Lines, and error messages show it
- * @throws UserError if the extension is another one, the file can't be read, a row is malformed (it names the line), or no row has parameters
+ * @throws UserError if the extension or the file is unusable, a row is malformed, or no row has parameters
  */
 export function readRecord(path: string, file: string): AuditRecord {
   const [extension] = /\.(csv|jsonl)$/i.exec(file) ?? [];
@@ -74,7 +74,7 @@ function csvRows(file: string, text: string): readonly RecordRow[] {
       info: true,
       skip_empty_lines: true,
       trim: true,
-      // The separator of the header.
+      // The first separator in the header.
       delimiter: /[,;\t]/.exec(text.split('\n', 1)[0]!)?.[0] ?? ',',
     }) as readonly { readonly record: Record<string, string>; readonly info: { readonly lines: number } }[];
     return records.map(({ record, info }) => ({ line: info.lines, headerLine: 1, values: record }));
@@ -134,7 +134,7 @@ function evaluationIn(file: string, { headerLine, line, values }: RecordRow): Re
 }
 
 const maxNumbers = 100_000;
-/** Squares of larger numbers overflow. */
+/** Squares of much larger numbers overflow. */
 const maxNumber = 1e150;
 
 /** Reads numbers from a list, or from text with spaces, commas or semicolons; `-200*20` means twenty times −200. */

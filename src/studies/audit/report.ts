@@ -67,7 +67,7 @@ const searchColumns: readonly Column<SearchOutcome>[] = [
 const table = <Row>(title: string, rows: readonly Row[], columns: readonly Column<Row>[]) => ({
   title,
   count: rows.length,
-  /** The first ten rows. */
+  /** Formats the first ten rows for a terminal. */
   terminal: (width?: number): string => terminalTable(rows.slice(0, 10), columns, width),
   page: (): Content => pageTable(rows, columns, { tall: true }),
 });
@@ -106,7 +106,7 @@ function summaryOf(result: Audit): string {
     .join(' ');
 }
 
-/** @param width see `CommandContext` */
+/** @param width see `CommandContext.columns` */
 export function auditText(results: readonly AuditResult[], width?: number): string {
   const [{ episodes, measuring }] = results as [AuditResult];
   const environments = [...new Set(results.map(({ environment }) => environment))].join(', ');

@@ -38,7 +38,7 @@ interface SearchOptions {
   readonly seed: number;
   /** Episodes per evaluation. */
   readonly episodes: number;
-  /** Range of possible returns; a search stops once a score is within 1% of the upper end. */
+  /** Range of possible returns; a search stops once a score is in the highest 1% of it. */
   readonly range: Interval;
   /** Seeds of the episodes that measure the policies found. */
   readonly measuringSeeds: readonly number[];

@@ -33,7 +33,7 @@ export interface AuditSource extends AuditRecord, Pick<OpenedRun, 'config' | 'fa
 }
 
 /**
- * Leaves out unusable runs in directories, with a note.
+ * Reads the sources. If a name selects several runs, leaves out unusable ones, with a note.
  * @throws UserError for an unknown or unusable run or file, or a record without an environment
  */
 export async function readSources(
@@ -135,7 +135,7 @@ function requireVectors(
   for (const { line, parameters } of evaluations) {
     const wrongValue = choices && parameters.find((value) => !choices.includes(value));
     if (parameters.length === count && wrongValue === undefined) continue;
-    const policyText = `${config.policy.kind} policy for ${config.environment.id}`;
+    const policyText = `${config.policy.kind} policies for ${config.environment.id}`;
     throw new UserError({
       file,
       line: line!,
@@ -143,8 +143,8 @@ function requireVectors(
       value: parameters.join(' '),
       message:
         wrongValue === undefined
-          ? `has ${plural(parameters.length, 'parameter')}, but a ${policyText} has ${count}`
-          : `has the parameter ${wrongValue}, but parameters of a ${policyText} must be one of ${choices!.join(', ')}`,
+          ? `has ${plural(parameters.length, 'parameter')}, but ${policyText} have ${count}`
+          : `has the parameter ${wrongValue}, but parameters of ${policyText} must be one of ${choices!.join(', ')}`,
       hint: "state the kind of policy with --policy, e.g. --policy '{kind: linear, bias: false}'",
     });
   }

@@ -60,7 +60,7 @@ export function differencesOf(
 type UnjudgedDifference = Omit<GroupDifference, 'adjusted' | 'verdict'>;
 type TestWithReason = Pick<GroupDifference, 'interval' | 'p' | 'reason'>;
 
-/** Adds verdicts, with one correction for all differences. Differences with a `reason` get none. */
+/** Adds verdicts, with one correction for all differences. With a `reason`, the verdict is `not-comparable`. */
 export const judgeDifferences = <T extends TestWithReason>(differences: readonly (readonly T[])[]) =>
   judgeAll(differences).map((own) =>
     own.map((one) => (one.reason === undefined ? one : { ...one, verdict: 'not-comparable' as const })),

@@ -41,7 +41,7 @@ export interface ComparedRun extends ConfiguredRun {
    * value; the curve of an unfinished run ends with its last complete iteration.
    */
   readonly curve: readonly number[];
-  /** Highest score of each iteration, starting with 1; null if all its candidates were rejected. */
+  /** Highest score of each iteration from 1 on; null if all candidates of the iteration were rejected. */
   readonly scores: readonly (number | null)[];
   /** Number of evaluations spent by the end of each iteration; index 0 is the warm-up. */
   readonly spent: readonly number[];
@@ -138,7 +138,7 @@ function bestSoFar(
   });
 }
 
-/** Returns the best score of each iteration, starting with 1. */
+/** Returns the best score of each iteration from 1 on; null for an iteration without a score. */
 function bestScores(entries: readonly BufferEntry[], iterations: number): readonly (number | null)[] {
   const best = new Array<number | null>(iterations).fill(null);
   for (const { iteration, score } of entries)

@@ -7,7 +7,7 @@ import { isBaselineName } from '../../config/baselines.js';
 import type { Config } from '../../config/config.js';
 import { type ComparedRun, type ConfiguredRun, shortModelName, shortPath } from './compared-runs.js';
 
-/** Runs that differ only in the seed and settings that don't affect results; with `by`, runs with its keys equal. */
+/** Runs that are equal except for the seed and immaterial settings; with `by`, runs with equal values of its keys. */
 export interface RunGroup<T = ComparedRun> {
   readonly name: string;
   /** From oldest to newest. */
@@ -63,7 +63,7 @@ export function cacheByRun<T extends object, V>(derive: (run: T) => V): (run: T)
   };
 }
 
-/** The settings by which a run can be grouped. */
+/** Returns the settings by which a run can be grouped. */
 export const settingsOf = cacheByRun(readSettings);
 
 function readSettings({ config, manifest }: GroupedRun): Settings {
@@ -89,7 +89,7 @@ function flatten(value: unknown, key: string): readonly (readonly [string, strin
   return [[key, typeof value === 'string' ? value : JSON.stringify(value)]];
 }
 
-/** The settings that define an experiment. */
+/** Returns the settings that define an experiment in its environment: those that affect results, except the seed. */
 export const materialSettings = cacheByRun(
   (run: GroupedRun): Settings => new Map([...settingsOf(run)].filter(([key]) => !immaterialKey.test(key))),
 );
@@ -111,7 +111,7 @@ export function settingOf(settings: Settings, key: string): string {
 /**
  * Groups runs of the same experiment, separately for each environment, in the order of their first runs.
  * @param by config keys whose values define the groups; if undefined, all settings that affect results, except the seed
- * @param extrasOf values of keys that aren't in the config, such as tags
+ * @param extrasOf returns values of keys that aren't in the config, such as tags
  * @throws UserError for a key that no run has, and for `seed`
  */
 export function groupRuns<T extends ConfiguredRun>(

@@ -89,7 +89,7 @@ export const differenceColumns = differenceColumnsOf('confirmed');
 /** Maximum number of runs to list as left out. */
 const maxShownLeftOut = 10;
 
-/** @param width see `CommandContext` */
+/** @param width see `CommandContext.columns` */
 export function comparisonTables(comparison: RunComparison, width?: number): string {
   const { leftOut, tasks, tested } = comparison;
   const blocks = tasks.flatMap((task) => [

@@ -13,12 +13,12 @@ import { minForVerdict, type Verdict } from '../../statistics/tests.js';
 import type { GroupDifference } from './comparability.js';
 import type { TargetFigures, TaskComparison } from './run-comparison.js';
 
-/** Minimum number of pairs, or of runs in each group, for a verdict without a warning about small samples. */
+/** With fewer pairs, or fewer runs in a group, the text of a verdict advises more seeds. */
 export const enoughRuns = 10;
 
 type TestCounts = Pick<GroupDifference, 'counts' | 'test'>;
 
-/** Formats a verdict as a cell of a table. @param found has no `test` if it counts neither pairs nor runs */
+/** Formats a verdict as a cell of a table. @param result has no `test` if it counts neither pairs nor runs */
 export const verdictCell = (
   result: Pick<GroupDifference, 'verdict'> & Partial<Pick<GroupDifference, 'test' | 'reason'>>,
 ) => ({ text: verdictText(result), mark: `chip ${verdictChips[result.verdict]}` });

@@ -36,8 +36,8 @@ export interface Effects {
 }
 
 /**
- * Computes effects, averaged over the other keys and paired by seed, because equal seeds share warm-up and episodes.
- * @param settings settings with every combination of the keys' values
+ * Computes effects, averaged over the other keys and paired by seed; null if no seed has a return for all settings.
+ * @param settings one for each combination of the keys' values
  * @param range possible range of a return
  */
 export function effectsOf(

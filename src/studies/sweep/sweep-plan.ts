@@ -99,7 +99,7 @@ function duplicateNotes(settings: readonly SweepSetting[]): readonly string[] {
   });
 }
 
-/** Orders runs by seed, so that an interrupted sweep still has complete pairs. */
+/** Returns the plan of a sweep. Runs are ordered by seed, so that an interrupted sweep still has complete pairs. */
 export function sweepPlan({ section: { limits }, notes, seeds, settings }: Sweep): Plan {
   const entries = seeds.flatMap((seed) =>
     settings.map(({ name, config }) => ({

@@ -23,7 +23,7 @@ export const effectColumns: readonly Column<Effect>[] = [
   text('verdict', ({ verdict }) => verdictCell({ verdict })),
 ];
 
-/** Returns a column for each key that varies or names a baseline, or for the setting's name if there is none. */
+/** Returns a column for each key that varies or names a baseline; without keys, one for the setting's name. */
 export function keyColumns<Row extends Pick<SettingFigures, 'name' | 'values'>>(
   settings: readonly SettingFigures[],
 ): readonly Column<Row>[] {

@@ -28,7 +28,7 @@ interface SweepArguments extends PlanArguments {
 }
 
 /**
- * Executes the remaining runs of a sweep and prints the effects of its keys. Returns the exit code.
+ * Executes the remaining runs of a sweep and prints its results. Returns the exit code.
  * @throws UserError if a setting can't run, before any run starts
  */
 export async function runSweep(args: SweepArguments, context: CommandContext): Promise<number> {

@@ -8,7 +8,7 @@ const [height, top, bottom] = [320, 34, 308];
 const [left, right] = [36, 64];
 const minGap = 96;
 
-/** Draws better results in stronger colours. @param minWidth width in px @param chosen index of the highlighted line */
+/** Draws better results in stronger colours. @param minWidth in pixels @param chosen index of the highlighted line */
 export function parallelPicture({ axes, label, lines }: ParallelData, minWidth = savedWidth, chosen = -1) {
   const width = Math.max(minWidth, left + right + minGap * (axes.length - 1));
   const x = (axis: number) => left + (axis * (width - left - right)) / Math.max(1, axes.length - 1);

@@ -49,7 +49,7 @@ export const savedWidth = 480;
 /** Estimates the width in pixels of a text in 12-pixel type; characters from U+2E80 on have double width. */
 const textWidth = (text: string) => 6.6 * text.replaceAll(/[\u2e80-\uffff]/g, '__').length;
 
-/** Keeps the end of a long text, such as `…temperature`, because the end of a key is the most specific part. */
+/** Shortens text to about `maxWidth` pixels. Keeps its end, such as `…temperature`, the most specific part of a key. */
 export function shortenText(text: string, maxWidth: number): string {
   const maxLength = Math.max(6, Math.floor(maxWidth / 6.6));
   return text.length <= maxLength ? text : `…${text.slice(1 - maxLength)}`;

@@ -110,7 +110,7 @@ function band({ chart: { at }, x, y }: Plot, { color, high, low }: Series): Cont
   return known.length > 0 && html`<path fill=${`var(${color})`} opacity="0.15" d=${`M${edge.join('L')}`} />`;
 }
 
-/** Charts with more points have no whiskers, because the whiskers would cover everything. */
+/** Maximum number of points with whiskers. The whiskers of more points would cover everything. */
 const maxWhiskers = 1500;
 
 function whiskers({ chart: { at }, x, y }: Plot, { high, inner, low }: Series): Content {
@@ -174,7 +174,7 @@ function outlierPath({ bottom, left, right, top, x, y }: Plot, at: number, value
   return y(value) > bottom + 1 ? `M${x(at)} ${bottom}l5-8h-10z` : '';
 }
 
-/** Returns the index of the point nearest to a position; of points with the same x, the one vertically closest. */
+/** Returns the index of the point whose x is nearest to a position; of points with equal x, the vertically nearest. */
 export function nearestPoint({ chart: { at, series }, hidden, x, y }: Plot, px: number, py: number): number {
   const values = series.find(({ label }) => !hidden.has(label))?.values ?? [];
   const dx = (i: number) => Math.abs(x(at[i]!) - px);

@@ -40,7 +40,7 @@ export const axisText = ({ kind = 'number' }: Axis, value: number): string => fo
 
 /**
  * Returns round ticks with their labels. If the axis has no `kind`, labels have enough digits to tell them apart.
- * @param axisLength length of the axis, in pixels @param minDistance minimum distance between ticks, in pixels
+ * @param axisLength in pixels @param minDistance approximate minimum distance between ticks, in pixels
  */
 export function ticksOf(axis: Axis, [low, high]: Extent, axisLength: number, minDistance: number) {
   const count = Math.max(2, axisLength / minDistance);
@@ -115,7 +115,7 @@ export function yRange({ chart, hidden }: DrawnChart, [from, to]: Extent): Exten
   return [bottom, Math.max(y.to ?? largest, bottom + 1e-9 * (Math.abs(bottom) || 1))];
 }
 
-/** Limits one side of a range to Tukey's outer fence (3 interquartile ranges), so outliers don't flatten the rest. */
+/** Limits one side of a range to Tukey's outer fence (3 interquartile ranges), so outliers don't flatten the curve. */
 function clipRange(values: readonly number[], [low, high]: Extent, side: 'low' | 'high' | undefined): Extent {
   if (side === undefined || values.length < 20) return [low, high];
   const ascending = values.toSorted((a, b) => a - b);

@@ -2,7 +2,7 @@
 import { styleText } from 'node:util';
 import { UserError } from '../../base/errors.js';
 import { safeLine, safeText } from '../../base/terminal-text.js';
-import { distinctFormat, plural } from '../../base/text/numbers.js';
+import { distinctFormat, formatNumber, formatReturn, plural } from '../../base/text/numbers.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { type CallRecord, isModelCall, stageOf } from '../../runs/calls.js';
 import { outcomeText } from '../../runs/failure-text.js';
@@ -63,18 +63,18 @@ export function iterationText({ iteration, evaluations, calls }: IterationDetail
       const ownCalls = calls.filter((call) => call.candidate === candidate);
       const name = iteration === 0 ? 'warm-up policy' : `iteration ${iteration}, candidate`;
       const revisionNote = ownCalls.some((call) => stageOf(call) !== 'proposal') ? ' (revised)' : '';
-      const asText = distinctFormat([entry?.score, ...(entry?.returns ?? [])]);
+      const returns = entry?.returns.map(distinctFormat(entry.returns, formatNumber)) ?? [];
       const score =
         entry === undefined
           ? 'not evaluated'
-          : `mean return ${asText(entry.score)} over ${plural(entry.returns.length, 'episode')} (${entry.returns.map(asText).join(', ')})`;
+          : `mean return ${formatReturn(entry.score)} over ${plural(returns.length, 'episode')} (${returns.join(', ')})`;
       const title = styleText('bold', `${name} ${candidate + 1}${revisionNote}: ${score}`);
       return [title, ...ownCalls.flatMap(callText), ...programText(entry, ownCalls)].join('\n');
     })
     .join('\n\n');
 }
 
-/** Shows the evaluated program, unless the last reply already does. */
+/** Shows the evaluated program, unless the last reply already contains it. */
 function programText(entry: BufferEntry | undefined, calls: readonly CallRecord[]): readonly string[] {
   const source = entry?.program?.trim();
   if (source === undefined || calls.at(-1)?.completion?.text.includes(source)) return [];

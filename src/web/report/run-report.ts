@@ -27,9 +27,7 @@ import { policyViews } from './views/policy-view.js';
 import { lineageView } from './views/program-view.js';
 import { UsageByIteration, usageView } from './views/usage-view.js';
 
-/**
- * Renders `report.html`: a run as a single file that opens from disk. Deterministic: the same data give the same bytes.
- */
+/** Renders `report.html`, a single file that opens from disk. Deterministic: the same data give the same bytes. */
 export const renderReport = (data: RunData, episodes?: Content): string => pageHtml(runPage(data, episodes));
 
 /**
@@ -91,7 +89,7 @@ ${confirmationTable(data.manifest.confirmations, data.config)}
 ${vector}`;
 }
 
-/** An animation of an episode: its picture, or its address on the server. */
+/** An animation of an episode: the picture itself, or its address on the server. */
 export interface ShownAnimation {
   readonly picture: { readonly svg: string } | { readonly address: string };
   readonly alt: string;

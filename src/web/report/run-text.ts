@@ -41,7 +41,7 @@ interface TextOptions {
 /** Output of `show --json` for a run. */
 export interface RunFigures extends RunResult, Labels, Pick<Manifest, 'environment' | 'model' | 'seed'> {
   readonly top: readonly (BestCandidate & {
-    /** The proposer: a portfolio member, relay leg, tuning search or stage; absent otherwise. */
+    /** The portfolio member, relay leg, tuning search or stage that proposed it; absent if it was none of these. */
     readonly by?: string;
     /** The weights that the parameters define; present only if the parameters are coordinates in a random subspace. */
     readonly weights?: ParameterVector;

@@ -24,7 +24,7 @@ const initialState: TableState = { filter: '', sort: '-started', columns: initia
 const listOf = (text: string): readonly string[] =>
   [...new Set(text.split(',').map((part) => part.trim()))].filter(Boolean);
 
-/** @param defaultColumns columns to show if the query names none */
+/** @param defaultColumns shown if the query names none */
 export function stateOf(query: URLSearchParams, defaultColumns = initialColumns): TableState {
   const [columns, by] = [query.get('columns'), query.get('by')];
   return {

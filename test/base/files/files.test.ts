@@ -34,7 +34,7 @@ describe('checkedValue', () => {
 });
 
 describe('plainName', () => {
-  it('keeps short names, and shortens long names to distinct names', () => {
+  it('replaces spaces and slashes, and shortens long names to distinct names', () => {
     expect(plainName('a b/c', 'x')).toBe('a-b-c');
     const [a, b] = ['1', '2'].map((end) => plainName('n'.repeat(300) + end, 'x'));
     expect([a!.length, a === b]).toEqual([120, false]);

@@ -43,7 +43,7 @@ prompts: {set: "${home}/prompts", description: "${home}/d.hbs"}
 });
 
 test.each(['~bob/a.gguf', '$SCRATCH/a.gguf', `\${SCRATCH}/a.gguf`, 'x/~/a.gguf', '/data/$HOME/a.gguf'])(
-  '%s is rejected',
+  'the path %s is rejected',
   (path) => {
     expect(() => load(model(path))).toThrow(
       /model\.path: (\S+ isn't expanded|contains \S+)[\s\S]*hint: write the path out; only `~\/` and `\$HOME\/`/,
@@ -51,7 +51,7 @@ test.each(['~bob/a.gguf', '$SCRATCH/a.gguf', `\${SCRATCH}/a.gguf`, 'x/~/a.gguf',
   },
 );
 
-it('~ and $ are expanded only at the beginning of a path', () => {
+it('~ and $ within the name of a file are left unchanged', () => {
   for (const name of ['a~1.gguf', 'costs$5.gguf', './~a.gguf'])
     expect(load(model(name)).model).toMatchObject({ path: join(process.cwd(), name) });
 });

@@ -50,7 +50,7 @@ describe('parts of a text', () => {
     expect(decodeText([], 'earlier')).toBe('');
   });
 
-  it('are rejected if they point outside the earlier text', () => {
+  it('are rejected if they refer to an invalid range of the earlier text', () => {
     expect(() => decodeText([[2, 9]], 'short')).toThrow(RangeError);
     expect(() => decodeText([[-1, 2]], 'short')).toThrow(RangeError);
     expect(() => decodeText([[0.5, 2]], 'short')).toThrow(RangeError);

@@ -86,7 +86,7 @@ describe('a run with an environment module', () => {
     expect(readFileSync(join(cwd, 'rail.svg'), 'utf8')).toContain('cart-on-rail');
   });
 
-  it('can be resumed from any directory', async () => {
+  it('can be resumed from another directory', async () => {
     const words = ['resume', join(cwd, 'buffers/threads'), 'iterations=3', '--quiet', '--json'];
     const { code, printed } = await commandLine('/', words);
     expect(code).toBe(0);
@@ -115,7 +115,7 @@ describe('a run with an environment module', () => {
   });
 });
 
-describe('an error names an invalid module and its problem', () => {
+describe('an environment module is rejected with an error that describes the problem', () => {
   it.each([
     ['no default export', 'export const create = 1;', 'has no default export'],
     ['no create', 'export default { name: "x" };', 'the default export has no create function'],
@@ -157,14 +157,14 @@ describe('an error names an invalid module and its problem', () => {
   });
 });
 
-describe('an invalid reset or step result throws an error that names the file and the problem', () => {
+describe('an invalid reset or step', () => {
   it.each([
     ['reset: () => [NaN]', 'the observation from reset is [ NaN ]'],
     ['reset: async () => [0]', 'reset returned a promise'],
     ['step: async () => ({})', 'step returned a promise'],
     ['step: () => ({ observation: [0], terminated: true })', 'the reward of a step is undefined'],
     ['step() { throw new Error("fell") }', 'step threw: fell'],
-  ])('%s', async (members, message) => {
+  ])('throws an error that names the file and the problem: %s', async (members, message) => {
     const environment = await makeEnvironment(environmentOf(members));
     const episode = () => rollout(environment, () => 0, { seed: 0, maxSteps: 5 });
     expect(episode).toThrow(EnvironmentError);

@@ -61,7 +61,7 @@ const bang = `return {
 };`;
 
 describe('a policy module', () => {
-  it('plays the same episodes in worker threads, describes itself in the prompt, and works with every command', async () => {
+  it('gives the same results in workers, appears in prompts, and works with commands that read runs', async () => {
     const policy = { kind: moduleOf(bang) };
     const model = { provider: moduleOf("return { generate: () => 'params[0]: 0.5, params[1]: 0.5' };") };
     const run = await play({ policy, model });
@@ -165,7 +165,7 @@ describe('a helper module', () => {
   });
 });
 
-it('the short form of a module path is expanded, and survives a round trip through YAML', () => {
+it('short forms of modules are expanded, and the config survives a round trip through YAML', () => {
   const config = parseConfig({
     environment: './a/b.js',
     policy: { kind: './p.js' },

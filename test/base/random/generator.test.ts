@@ -74,12 +74,12 @@ describe('seeds', () => {
     }
   });
 
-  test('generators without a seed differ', () => {
+  test('differ between generators if none is given', () => {
     expect(createGenerator().random()).not.toBe(createGenerator().random());
   });
 
   test.each([-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, -1n, '3', null])(
-    '%s is rejected as a seed',
+    '%o is rejected as a seed',
     (seed) => expect(() => createGenerator(seed as number)).toThrow(/seed: must be a non-negative integer/),
   );
 
@@ -134,7 +134,7 @@ describe('draws', () => {
     expect(() => createGenerator(0).choice([])).toThrow(UserError);
   });
 
-  test('a choice with a certain outcome still uses up one random number', () => {
+  test('a categorical draw with a certain outcome still uses up one random number', () => {
     const [spent, fresh] = [createGenerator(9), createGenerator(9)];
     expect(spent.categorical([0, 1, 0])).toBe(1);
     fresh.random();

@@ -46,7 +46,7 @@ it('splitItems never splits inside brackets, braces or quotes', () => {
   );
 });
 
-it('parseValues splits a JSON list into items that parse to the original values', () => {
+it('parseValues splits a list of JSON values into items that parse to the original values', () => {
   fc.assert(
     fc.property(fc.array(json, { minLength: 2, maxLength: 5 }), (items) => {
       const values = parseValues(items.join(', '), 'key');

@@ -27,7 +27,7 @@ it('preformatted text is unchanged', () => {
   expect(json(preformatted('\n a\n'))).toEqual([['pre', { tabindex: '0' }, '\n a\n']]);
 });
 
-it('jsonForScript parses back, and contains nothing that ends a script or starts a comment', () => {
+it('jsonForScript encodes a value as JSON that can neither end a script nor start a comment', () => {
   const value = { a: '</script><script>alert(1)</script><!--', b: '\u2028\u2029', c: '\ud800' };
   expect(JSON.parse(jsonForScript(value))).toEqual(value);
   fc.assert(

@@ -27,7 +27,7 @@ describe('number formatting', () => {
     [1e-9, '1.000e−9'],
     [Number.NaN, '–'],
     [Number.NEGATIVE_INFINITY, '−∞'],
-  ])('writes the number %d', (value, expected) => expect(formatNumber(value)).toBe(expected));
+  ])('writes the number %d as %s', (value, expected) => expect(formatNumber(value)).toBe(expected));
 
   it.each([
     [500, '500.0'],
@@ -39,7 +39,7 @@ describe('number formatting', () => {
     [9.5, '9.500'],
     [12345.6, '12\u202f346'],
     [undefined, '–'],
-  ])('writes the return %d', (value, expected) => expect(formatReturn(value)).toBe(expected));
+  ])('writes the return %s as %s', (value, expected) => expect(formatReturn(value)).toBe(expected));
 
   it.each([
     [0, '0 s'],
@@ -50,7 +50,7 @@ describe('number formatting', () => {
     [25 * 60_000, '25 min'],
     [59.9 * 60_000, '1 h'],
     [125 * 60_000, '2 h 5 min'],
-  ])('writes a duration of %d ms', (value, expected) => expect(formatDuration(value)).toBe(expected));
+  ])('writes a duration of %d ms as %s', (value, expected) => expect(formatDuration(value)).toBe(expected));
 
   it('writes bytes, shares, signed numbers and intervals', () => {
     const bytes = [0, 512, 12_345, 988e6, 1.98e9].map(formatBytes);

@@ -81,7 +81,7 @@ describe('progress on a terminal', () => {
   const listeners = process.listenerCount('exit');
   afterEach(() => expect(process.listenerCount('exit')).toBe(listeners));
 
-  it('draws a bar below the permanent lines', () => {
+  it('draws a bar, and writes permanent lines to the terminal', () => {
     const { stream, written } = fakeTerminal(120);
     const { context, noted, clock } = recorded(stream);
     const progress = createProgress({}, context);
@@ -137,7 +137,7 @@ describe('progress on a terminal', () => {
     [60, ['return 412.5', 'left', '12/200']],
     [90, ['best 487.3', 'left', '12/200', '━']],
     [120, ['best 487.3', 'left', '43.1k tokens', '12/200', '━', 'return 412.5']],
-  ])('with %i columns shows the most important figures', (columns, shown) => {
+  ])('shows the most important figures in %i columns', (columns, shown) => {
     const { stream, lines, widest } = fakeTerminal(columns);
     const { context, clock } = recorded(stream);
     const progress = createProgress({}, context);
@@ -151,7 +151,7 @@ describe('progress on a terminal', () => {
     progress.close();
   });
 
-  it.each([20, 60, 80, 120])('with %i columns never exceeds the width', (columns) => {
+  it.each([20, 60, 80, 120])('never exceeds a width of %i columns', (columns) => {
     const { stream, widest, lines } = fakeTerminal(columns);
     const { context, clock } = recorded(stream);
     const progress = createProgress({}, context);

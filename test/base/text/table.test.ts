@@ -126,7 +126,7 @@ describe('a table on a terminal', () => {
   ];
   const plain = (width?: number) => stripVTControlCharacters(terminalTable(groups, wide, width));
 
-  it.each([40, 60, 80, 120, 200])('fits %i columns and shows every cell', (width) => {
+  it.each([40, 60, 80, 120, 200])('fits %i columns, and still shows names, values and titles', (width) => {
     const text = plain(width);
     expect(Math.max(...text.split('\n').map((line) => stringWidth(line)))).toBeLessThanOrEqual(width);
     for (const value of ['412.5', '411.5 … 413.5', '−12\u202f346', 'evidence']) expect(text).toContain(value);
@@ -135,7 +135,7 @@ describe('a table on a terminal', () => {
     for (const title of ['confirmed', 'median', 'observed', 'target']) expect(text).toContain(title);
   });
 
-  it('keeps intervals next to their estimates and repeats the row names in each part', () => {
+  it('is split if too wide: each part repeats the row names and keeps intervals with their estimates', () => {
     const parts = plain(60).split('\n\n');
     expect(parts.length).toBeGreaterThan(1);
     for (const part of parts) {

@@ -32,7 +32,7 @@ describe('the width of text on a terminal', () => {
     expect(fitText('as it is, however long', undefined)).toBe('as it is, however long');
   });
 
-  it('limits wrapped lines, which lose no text', () => {
+  it('stays within the limit when lines are wrapped, and no text is lost', () => {
     const text = 'environments/日本語/very-long-name-without-a-space 👩‍🔬 and e\u0301 words';
     for (let width = 2; width < 60; width++) {
       const lines = wrapText(text, width);

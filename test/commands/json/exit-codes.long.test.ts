@@ -169,7 +169,7 @@ describe('exit codes', () => {
     expect(await exitOf(words)).toBe(2);
   });
 
-  it('are 1 for a failed environment, a system error and a bug', () => {
+  it('are 1 for a failed environment, a system error and a bug, and 2 for a user error', () => {
     expect(errorExitCode(new EnvironmentError('died', 'it broke'))).toBe(1);
     expect(errorExitCode(Object.assign(new Error('ENOSPC'), { syscall: 'write', code: 'ENOSPC' }))).toBe(1);
     expect(errorExitCode(new TypeError('a bug'))).toBe(1);

@@ -72,7 +72,7 @@ describe('policyloop list', () => {
     expect(await names({ limit: 2 })).toEqual(['b', 'c']);
   });
 
-  it('keeps the numbers by which other commands refer to runs', async () => {
+  it('gives filtered runs the numbers by which other commands refer to them', async () => {
     const rows = await printedBy(cwd, (context) => list({ ...common, filters: ['status=failed'] }, context));
     expect(rows).toMatchObject([{ name: 'b', number: 2 }]);
     const shown = { ...common, run: '2', tags: [], off: false };
@@ -234,7 +234,7 @@ describe('completion', () => {
     [['finetune', 'rl', 'bandit'], ['bandit']],
     [['show', 'a', '--iter'], ['--iteration']],
     [['nothing', ''], []],
-  ])('completes %j', async (words, completed) => {
+  ])('completes %j to %j', async (words, completed) => {
     expect(await completions(words, cwd)).toEqual(completed);
   });
 });

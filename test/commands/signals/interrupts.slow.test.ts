@@ -11,7 +11,7 @@ const { at, evaluations, resume, run, seeds, server } = runs;
 
 describeSignal('SIGTERM', runs);
 
-it('the second Ctrl-C ends a program that is being tried out', { timeout: 180_000 }, async () => {
+it('the second Ctrl-C ends a run even while it tries out a program', { timeout: 180_000 }, async () => {
   const work = 'for (let i = 0; i < 6; i++) a.indexOf(1)';
   const text = `\`\`\`js\nconst a = new Float64Array(1e6);\nfunction act() { ${work}; return 0 }\n\`\`\``;
   server.decide = () => ({ text });
@@ -27,7 +27,7 @@ it('the second Ctrl-C ends a program that is being tried out', { timeout: 180_00
 });
 
 describe('the first Ctrl-C', { timeout: 180_000 }, () => {
-  it('prevents the next correction and reports the longest wait; the resumed run makes the correction', async () => {
+  it('lets the pending call finish and reports the longest wait; the resumed run repeats no call', async () => {
     const script = ({ seed }: { seed: number }, number: number) =>
       number === 2 ? { text: 'I can not say.' } : { text: goodText(seed) };
     server.decide = script;

@@ -54,7 +54,7 @@ const documented = {
     'task experiments num_episodes gym_env_name render_mode logdir continuous actions states num_position_bins num_velocity_bins num_theta_bins num_angular_velocity_bins num_costheta_bins num_sintheta_bins num_action_bins grid_size max_traj_count max_traj_length template_dir llm_si_template_name llm_ui_template_name llm_output_conversion_template_name env_desc_file llm_model_name model_type base_model num_evaluation_episodes warmup_episodes step_size record_video use_replay_buffer reset_llm_conversation print_episode max_limit title',
 };
 
-describe('every documented key', () => {
+describe('every key that ProPS or LLM-RL-finetune documents', () => {
   const given = (texts: readonly string[]) =>
     new Set(texts.flatMap((text) => Object.keys(parse(text) as object)));
 
@@ -227,7 +227,7 @@ describe('importing a config', () => {
       { provider: 'local', path: './base', adapter: './tuned' },
     ],
     ['Qwen/Qwen3-0.6B', {}, { provider: 'local', path: './models/Qwen3-0.6B' }],
-  ])('maps the model %s %o', (name, more, model) => {
+  ])('maps the model %s (further keys: %o)', (name, more, model) => {
     expect(importConfig({ gym_env_name: 'CartPole-v1', llm_model_name: name, ...more }).config.model).toEqual(
       model,
     );
@@ -272,7 +272,7 @@ describe('importing a config with a known defect', () => {
     );
   });
 
-  it('notes how a task that is not in the paper is imported', () => {
+  it('notes how a task that is not in the ProPS paper is imported', () => {
     const text = propsTable.replace('dist_state_llm_num_optim_semantics_with_feedback', 'reverse_rl');
     expect(noteOn(text, 'task')).toContain('imported as a q-table policy with semantic prompts');
   });
@@ -302,7 +302,7 @@ describe('importing an invalid config', () => {
       'gym_env_name: Highway-v0',
       'theirs.yaml:1:15: gym_env_name: unknown environment',
     ],
-    ['no environment', 'gym_env_name: null', "theirs.yaml:1:15: gym_env_name: isn't an environment id"],
+    ['a null environment', 'gym_env_name: null', "theirs.yaml:1:15: gym_env_name: isn't an environment id"],
     [
       'options that are not a mapping',
       'gym_env_name: CartPole-v1\nenv_kwargs: 3',
@@ -313,7 +313,7 @@ describe('importing an invalid config', () => {
       `gym_env_name: CartPole-v1\nllm_model_name: o1\nnum_episodes: many`,
       'theirs.yaml:3:15: iterations:',
     ],
-    ['no model', 'gym_env_name: CartPole-v1', 'model'],
+    ['a missing model', 'gym_env_name: CartPole-v1', 'model'],
   ])('reports %s', (_name, text, message) => {
     expect(screen(text)).toContain(message);
   });

@@ -35,7 +35,7 @@ describe('carved mazes', () => {
     );
   });
 
-  test('have loops where walls are removed, and no inner walls at a share of 1', () => {
+  test('have loops where walls are removed, and no inner walls if all are removed', () => {
     fc.assert(
       fc.property(sizes, ({ width, height, seed }) => {
         const inner = (width - 1) * height + width * (height - 1);
@@ -81,7 +81,7 @@ describe('a maze', () => {
   test.each([
     ['maze-3x3', 4],
     ['maze-5x5', 14],
-  ])('of the config %s takes %d steps, which give the return that the config states', (name, steps) => {
+  ])('of the configs %s-* takes %d steps, which give the return that the configs state', (name, steps) => {
     for (const set of ['numeric', 'semantic']) {
       const { environment, prompts } = loadConfig({ file: `${name}-${set}` }).config;
       const maze = sampleMaze(environment.id, {});

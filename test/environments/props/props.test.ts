@@ -21,7 +21,7 @@ function statedOptimum(config: string): number {
 const seeds = Array.from({ length: 30 }, (_, seed) => 1000 + seed);
 
 describe('Nim', () => {
-  test('is always won by leaving one stick more than a multiple of 4, as the config states', async () => {
+  test('gives a return of 1 for always leaving one stick more than a multiple of 4, as the configs state', async () => {
     const nim = await makeEnvironment('Nim-v0');
     const returns = seeds.map((seed) => play(nim, seed, ([sticks]) => (sticks! - 1) % 4 || 1));
     expect(new Set(returns)).toEqual(new Set([1]));

@@ -92,7 +92,7 @@ async function play(
 }
 
 describe('an OpenEnv server', () => {
-  test('serves episodes whose observations have their fields sorted by name', async () => {
+  test('is an environment whose observations have the fields sorted by name', async () => {
     const { id, requests } = await serve();
     const environment = await open(id);
     expect(environment).toMatchObject({ id, actionSpace: { kind: 'discrete', n: 3, start: 1 } });
@@ -116,7 +116,7 @@ describe('an OpenEnv server', () => {
     expect(serial.episodes.map(({ observations }) => (observations[0] as number[])[3])).toEqual(seeds);
   });
 
-  test('accepts selected fields and custom messages for steps and resets', async () => {
+  test('can be used with selected fields and custom messages for steps and resets', async () => {
     const { id, requests } = await serve();
     const environment = await open(id, {
       observation: { low: [0, 0], high: [9, 9] },
@@ -136,7 +136,7 @@ describe('an OpenEnv server', () => {
     ]);
   });
 
-  test('shows the text of one field', async () => {
+  test('can provide the text of one field as the observation', async () => {
     const text = { text: true };
     const { id } = await serve();
     const [batch] = (await open(id, { observation: text, action: text, fields: ['name'] })).batches;
@@ -210,7 +210,7 @@ describe('an OpenEnv server', () => {
     ['openenv:ws://127.0.0.1:1', { action: { low: [0], high: [1, 2] } }, /options\.action: /],
     ['openenv:ws://127.0.0.1:1', { filds: ['a'] }, /filds/],
     ['openenv:http://127.0.0.1:8000', {}, /a WebSocket address/],
-  ])('%s with %j is rejected', async (id, own, message) => {
+  ])('%s with %o is rejected', async (id, own, message) => {
     await expect(open(id, own)).rejects.toMatchObject({
       name: 'UserError',
       message: expect.stringMatching(message),

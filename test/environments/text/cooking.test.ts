@@ -14,7 +14,7 @@ const world = {
   game: (random: RandomGenerator) => cookingGame(cookingOptions.parse({}), random),
 };
 
-describe('every game', () => {
+describe('every cooking game', () => {
   it('is won by its gold path, with admissible commands and within the step limit', () => {
     for (let seed = 0; seed < games; seed++)
       expect({ seed, failure: checkGold(world, seed) }).toEqual({ seed });
@@ -107,7 +107,7 @@ class Bell implements TextGame {
   }
 }
 
-describe('folds', () => {
+describe('the folds of cooking games', () => {
   it('share no recipe', () => {
     const recipes = folds.map((fold) => {
       const texts = Array.from({ length: 40 }, (_, seed) => {
@@ -143,7 +143,7 @@ describe('a cooking game', () => {
     expect(one).toMatchObject({ lost: true, won: false });
   });
 
-  it('is won by preparing the meal once that is admissible, and not before', () => {
+  it('is won by a path that prepares the meal as soon as that is admissible', () => {
     const one = game(5, { rooms: 3 });
     one.start();
     const prepared = one.gold!.indexOf('prepare meal');

@@ -69,7 +69,7 @@ describe.runIf(present)('compiled games', { timeout: 120_000 }, () => {
     },
   );
 
-  test('two games run independently, and commands that leave the game have no effect', async () => {
+  test('two games run independently, and commands such as quit, save and undo have no effect', async () => {
     const [name] = goldenStories;
     const [one, other] = [
       await makeEnvironment(written(name!, true)),

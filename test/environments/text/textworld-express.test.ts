@@ -116,7 +116,7 @@ describe('without TextWorldExpress', () => {
   });
 });
 
-describe('ids', () => {
+describe('ids of games', () => {
   const parse = (id: string, options = {}) => parseExpressGame(`textworld-express:${id}`, options);
 
   test('parameters come after a question mark or from the options', () => {

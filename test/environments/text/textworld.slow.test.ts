@@ -58,10 +58,10 @@ describe.each(goldenGames)('%s', (name) => {
   });
 });
 
-describe('an invalid command', () => {
+describe('a command', () => {
   const play = new TextWorldPlay(loadGame(goldenGame('cooking-r1-t1-cook-s3'), 'z8'));
 
-  it('changes nothing and never throws', () => {
+  it('that is invalid changes nothing and never throws', () => {
     const random = createGenerator(0);
     play.start();
     const before = [play.description, play.inventory, play.admissible, play.score, play.moves];
@@ -97,7 +97,7 @@ describe('invalid rules', () => {
     ['type a { rules { x :: at(P, r) -> at(P, r) } }', 1],
     ['type a {\n ¬ }', 2],
     ['type a {', undefined],
-  ])('are rejected with their line: %j', (text, line) => {
+  ])('are rejected, with their line if it is known: %j', (text, line) => {
     try {
       parseLogic(text);
       expect.unreachable();

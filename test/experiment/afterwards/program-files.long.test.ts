@@ -55,7 +55,7 @@ it("a printed program can't access the host, even if it is imported", async () =
   expect(programModule(shadowing, 'm', cartPole)).toMatch(/var (?!.*self).*process/);
 });
 
-it('a printed program acts on plain arrays as in its run, without further arguments', async () => {
+it('a printed program needs only an array as its argument, and acts as in a run', async () => {
   const source = `const constants = { damping: { value: 0.3, low: 0, high: 1 }, k: 2 };
 function act(o, memory, { damping, k }) {
   memory.steps ??= 0;

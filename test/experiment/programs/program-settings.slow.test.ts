@@ -109,7 +109,7 @@ describe('programs', () => {
     await played(given);
   });
 
-  it('respect a target and limits', async () => {
+  it('are proposed until a target or a limit is reached', async () => {
     const { path } = await played({ target: 20, iterations: 20 });
     expect(readManifest(path)).toMatchObject({ reason: { kind: 'target' }, iterations: { done: 1 } });
     const limited = await played({ limits: { evaluations: 5 }, iterations: 20 });
@@ -155,7 +155,7 @@ describe('programs', () => {
     await played({ ...given, environment, critic: {}, memory: { trajectories: 'rows' } }, writer(body));
   });
 
-  it.each(['tuple', 'text'] as const)('play a custom environment: %s', async (kind) => {
+  it.each(['tuple', 'text'] as const)('play a custom environment with %s spaces', async (kind) => {
     const [, value] = spaces[kind];
     const { proposed } = await played(
       { environment: ownEnvironment(kind), warmup: 0, critic: {}, memory: { trajectories: 'summary' } },
@@ -222,7 +222,7 @@ it.each<readonly [Settings, RegExp]>([
   [{ policy: { kind: 'linear' }, critic }, /^critic\.prompts: asks for programs/],
   [{ model: { provider: 'local' } }, /^model\.path: is the embedded model/],
   [{ environment: 'text:cooking' }, /^environment: has text.*[\s\S]*warmup=0/],
-])('%j is rejected with an error of at most six lines', async (given, message) => {
+])('the change %j to a config for programs causes an error of at most six lines', async (given, message) => {
   const refusal = async () => assemble(parseConfig({ ...config, ...given }), {});
   await expect(refusal).rejects.toThrow(message);
   await expect(refusal).rejects.toThrow(/^(.*\n){1,5}.*$/);

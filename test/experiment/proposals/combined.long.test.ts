@@ -44,7 +44,7 @@ async function withModel(config: ConfigInput, model: LanguageModel): Promise<Pro
 
 const membersIn = (path: string) => readRun(path).calls.map(({ member }) => member);
 
-it('a run resumes identically after an interruption, and replays identically', async () => {
+it('a run with a portfolio resumes identically after an interruption, and replays identically', async () => {
   const config = portfolio({ members: [{ ...reader, weight: 2 }, ...fast] }, { candidates: 3 });
   const made = () => withModel(config, seededModel(0.3));
   const { path } = await runExperimentFrom(config, { model: await made() });
@@ -60,7 +60,7 @@ it('a run resumes identically after an interruption, and replays identically', a
   expect(readManifest(replayed.path).usage).toEqual(readManifest(path).usage);
 });
 
-it('only the tokens of the language model count, and corrections go to the member that erred', async () => {
+it("a portfolio counts only its language model's tokens; corrections go to the member that erred", async () => {
   const config = portfolio(
     { members: [reader, { provider: 'random' }] },
     { candidates: 4, limits: { cost: 1 } },
@@ -88,7 +88,7 @@ it('a run fails at once if the language model of its portfolio is unreachable', 
   };
   const { path } = await runExperimentFrom(config, { model: await withModel(config, absent) });
   expect(readManifest(path)).toMatchObject({
-    status: 'failed',
+    ...{ status: 'failed', iterations: { done: 0 } },
     reason: { kind: 'model-error', message: 'nobody is there' },
   });
 });
@@ -189,7 +189,7 @@ const recordedIn = (path: string) => [
   membersIn(path),
 ];
 
-it('a run killed after any event in any leg resumes to the same bytes, and a replay needs no model', async () => {
+it('a relay that is killed in any leg resumes to the same bytes, and a replay needs no model', async () => {
   const snapshots: string[] = [];
   const random = createGenerator(5);
   const path = join(temporaryDirectory(), 'run');
@@ -230,7 +230,7 @@ it.each([
   expect(caps![0]!.used).toBeLessThanOrEqual(cap);
 });
 
-it('check counts the calls of the model, and the evaluations that a search adds', async () => {
+it("check counts the calls of a relay's model, and the evaluations that its searches add", async () => {
   const messageOf = async (changes: Partial<ConfigInput>) => {
     const findings = preflight(await assemble(parseConfig({ ...relay, ...changes }), {}));
     return findings.find(({ field }) => field === 'estimate')?.message;
@@ -242,7 +242,7 @@ it('check counts the calls of the model, and the evaluations that a search adds'
   expect(await messageOf({ iterations: 2 })).toMatch(/^about 4 calls.*\(gp\) adds at most 0 evaluations/);
 });
 
-it('show, its JSON, the report and the learning curve show which leg proposed which policies', async () => {
+it('show, its JSON, the report and the learning curve show which leg of a relay proposed a policy', async () => {
   const { path } = await runExperimentFrom(relay, await scripted(relay));
   const run = await readPlayableRun(path);
   const { foundBy, members } = runFigures(run, { top: 3, cwd: '/' });

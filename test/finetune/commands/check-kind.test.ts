@@ -62,7 +62,7 @@ describe('policyloop check with a config for a command other than run', () => {
     ['train.yaml', 'epochs=0', 'epochs'],
     ['training/lora', 'epochs=1', 'dataset'],
     ['no-dataset.yaml', 'learningRate=0.001', 'dataset'],
-  ])('reports an error in %s %s with its field', async (config, override, field) => {
+  ])('reports an error with its field: %s %s', async (config, override, field) => {
     const { code, findings } = await check([config, override]);
     expect(code).toBe(2);
     expect(findings).toMatchObject([{ level: 'error', field }]);

@@ -48,8 +48,8 @@ describe('finetune dataset', () => {
     expect(noted).toEqual([expect.stringContaining('6 examples to train on; 578 to 1648 are usual')]);
   });
 
-  it('reads every run in the directory of a sweep', async () => {
-    const { cwd, command } = await workplace();
+  it('reads every run in the directory of a sweep, and reports missing runs first', async () => {
+    const { cwd, command, noted } = await workplace();
     const config = 'environment: CartPole-v1\nmodel: { provider: random }\nprompts: { set: compact }\n';
     const short = 'iterations: 2\nwarmup: 2\nevaluation: { episodes: 1, maxSteps: 20 }\n';
     writeFileSync(join(cwd, 'pole.yaml'), `${config}${short}confirmation: { candidates: 1, episodes: 2 }\n`);
@@ -64,6 +64,15 @@ describe('finetune dataset', () => {
         [1, 2].map((seed) => `buffers/swept/provider-${name}/seed-${seed}`),
       ),
     );
+    expect(noted.join()).not.toContain('lacks');
+    const result = join(cwd, 'buffers/swept/sweep.json');
+    const stored = JSON.parse(readFileSync(result, 'utf8')) as { seeds: readonly number[] };
+    writeFileSync(result, JSON.stringify({ ...stored, seeds: [1, 2, 3] }));
+    await command({ runs: ['swept'], out: 'second' });
+    expect(noted.slice(-2)).toEqual([
+      'buffers/swept lacks 2 runs: repeat its command to add them',
+      expect.stringMatching(/^alarm only \d+ examples[\s\S]*hint: add the missing runs first$/),
+    ]);
   });
 
   it('prints a readable summary without --json', async () => {

@@ -56,7 +56,7 @@ describe('a package: path', () => {
     expect(['m/config.json', 'n/config.json'].filter((name) => !existsSync(out(name)))).toEqual([]);
   });
 
-  it('works with finetune evaluate and train', async () => {
+  it('works for the models of finetune evaluate, and in training configs', async () => {
     const arms = openArms(names.model, names.adapter, [], cwd);
     expect(arms[1]).toMatchObject({ paths: { adapter: join(installed.root, 'models/adapter') } });
     writeFileSync(out('tune.yaml'), `model: ${names.model}\ndataset: d\n`);
@@ -71,7 +71,7 @@ describe('a package: path', () => {
     ['source', (context) => exportModel({ ...quiet, to: 'gguf', source: nothing, out: 'x.gguf' }, context)],
     ['--tuned', async () => openArms(undefined, nothing, [], cwd)],
   ] satisfies [string, (context: CommandContext) => Promise<unknown>][])(
-    'that is missing causes an error for %s',
+    'that is missing causes an error that names %s',
     async (field, run) => {
       const { context } = recordingContext(cwd);
       await expect(run(context)).rejects.toThrow(

@@ -71,7 +71,7 @@ describe('the result of finetune rl, named by its own directory or that of its t
   });
 
   it.each(['model.adapter=tuned/lora', 'model.adapter=tuned/lora/adapter'])(
-    'can propose in a run: %s',
+    'can propose policies in a run: %s',
     async (override) => {
       const runsDir = `buffers-${override.length}`;
       const overrides = ['iterations=1', 'model={provider: local}', override];
@@ -83,8 +83,8 @@ describe('the result of finetune rl, named by its own directory or that of its t
   );
 });
 
-describe('list and show', () => {
-  it('report the method, environment, progress and best return of a training run, and how to use its result', async () => {
+describe('training runs', () => {
+  it('are shown with method, environment, progress, best return and how to use their result', async () => {
     const { facts, text } = await shown('tuned/whole');
     expect(facts).toMatchObject({
       kind: 'training',
@@ -107,7 +107,7 @@ describe('list and show', () => {
     expect((await shown('tuned/whole/model')).facts).toEqual(facts);
   });
 
-  it('name the command that resumes an interrupted run, and distinguish crashed runs from running ones', async () => {
+  it('are shown as interrupted, with the command that resumes them, or as crashed or running', async () => {
     const { facts, text } = await shown('cut');
     const command = 'policyloop finetune rl rl.yaml output=tuned/cut';
     expect(facts).toMatchObject({ status: 'interrupted', steps: { done: 1, of: 2 }, command, folder: place });
@@ -122,7 +122,7 @@ describe('list and show', () => {
     release();
   });
 
-  it('report numeric policies and the searches they are compared with', async () => {
+  it('of numeric policies are shown with the searches that they are compared with', async () => {
     const { facts, text } = await shown('tuned/numbers');
     expect(facts).toMatchObject({
       status: 'completed',
@@ -135,7 +135,7 @@ describe('list and show', () => {
     expect(text).toContain('mlp 4 tanh (scratch) with ppo in CartPole-v1');
   });
 
-  it('include training runs, or only those in a given --runs-dir', async () => {
+  it('are all listed by default, and only those in --runs-dir if it is set', async () => {
     const { context, printed } = recordingContext(place);
     await listCommand({ runsDir: 'buffers', json: true }, context);
     const names = (JSON.parse(printed[0]!) as readonly { name: string; kind: string }[]).map(
@@ -151,7 +151,7 @@ describe('list and show', () => {
     expect(JSON.parse(printed[2]!)).toEqual([]);
   });
 
-  it('report a damaged record and still list the others', async () => {
+  it('with a damaged record are reported as damaged, and the others are still listed', async () => {
     mkdirSync(at('damaged', 'one'), { recursive: true });
     writeFileSync(at('damaged', 'one', 'training.json'), '{"method": 3}');
     cpSync(at('tuned', 'numbers'), at('damaged', 'two'), { recursive: true });

@@ -115,7 +115,7 @@ describe('finetune train', () => {
 
   const pressed = { stop: { finish: AbortSignal.abort(), abort: new AbortController().signal } };
 
-  it('resumes after Ctrl-C to the same adapter, byte for byte', async () => {
+  it('resumes after Ctrl-C and ends with the same adapter, byte for byte', async () => {
     const config = writeConfig('resumed', 'learningRate: 0.01\nwarmupSteps: 1\n');
     const interrupted = await train(config, pressed);
     expect(interrupted).toMatchObject({ code: 130, result: { ended: 'interrupted', step: 1, result: null } });
@@ -163,7 +163,7 @@ describe('finetune train', () => {
     expect(recorded.printed.at(-1)).toMatch(/time {7}0 s\noutput {5}limited, complete after step 2$/);
   });
 
-  it('trains on a GGUF file, which evaluation recognises as the base', async () => {
+  it('trains an adapter for a GGUF file, which evaluation recognises as its base', async () => {
     await writeGguf(model, undefined, path('base.gguf'), 'F16');
     const config = path('over-gguf.yaml');
     const text = 'model: base.gguf\ndataset: data\noutput: over-gguf\nepochs: 1\nthreads: 1\n';

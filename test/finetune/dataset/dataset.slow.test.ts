@@ -67,7 +67,7 @@ describe('the split', () => {
     }
   });
 
-  it('keeps a run together with the run that its warmup policies come from', async () => {
+  it('keeps a run together with the run that its warm-up policies come from', async () => {
     const heir = named(await played({ seed: 77, warmup: { policies: 2, from: runs[1]!.path } }), 'heir');
     for (let seed = 0; seed < 8; seed++) {
       const sides = splitOf(await build({ seed }, [...runs, heir]));
@@ -75,7 +75,7 @@ describe('the split', () => {
     }
   });
 
-  it('may separate runs of one seed if their environments have different options', async () => {
+  it('may separate runs with the same seed if their environments have different options', async () => {
     const on = async (slippery: boolean, name: string) => {
       const environment = { id: 'FrozenLake-v1', options: { is_slippery: slippery } };
       return named(await played({ environment, seed: 1 }, { model: seededModel(0.2) }), name);
@@ -84,7 +84,7 @@ describe('the split', () => {
     expect(sides.ice).not.toBe(sides.ground);
   });
 
-  it('raises an alarm if a run held out by name shares prompts with the training runs', async () => {
+  it('raises an alarm if a run held out by name shares a prompt with a run to train on', async () => {
     const dataset = await build({ validation: { kind: 'named', names: ['random-1'] } });
     expect(alarms(dataset)).toEqual(['leakage']);
     expect(alarmsOf(dataset)[0]!.message).toMatch(
@@ -116,7 +116,7 @@ describe('alarms', () => {
     }
   });
 
-  it('report examples that exceed the context even if their prompt shows a single evaluation', async () => {
+  it('report examples that exceed the context, with the shortest and the longest length', async () => {
     const dataset = await build();
     const needsOf = ({ train, validation }: Dataset) =>
       Array.from(measureLengths([...train, ...validation]).values(), (one) => one.prompt + one.completion);
@@ -125,7 +125,7 @@ describe('alarms', () => {
     expect(alarms(checked)).toEqual(['too-long']);
     const { hint, message } = checked.alarms.at(-1)!;
     const [least, most] = [Math.min, Math.max].map((pick) => formatCount(pick(...needsOf(checked))));
-    expect(message).toContain(`the shortest needs about ${least} tokens, the longest about ${most}`);
+    expect(message).toContain(`the shortest of all has about ${least} tokens, the longest about ${most}`);
     expect(hint).not.toContain('exclude');
     expect(alarms(await build({ context: shortest }))).toEqual([]);
   });
@@ -149,7 +149,7 @@ describe('alarms', () => {
 });
 
 describe('statistics', () => {
-  it('count estimated tokens', async () => {
+  it('give the number of examples, and the least and most estimated tokens of a prompt', async () => {
     const { statistics, train } = await build({ validation: { kind: 'none' } });
     const lengths = train.map(({ prompt }) =>
       prompt.reduce((sum, { content }) => sum + estimateTokens(content), 0),
@@ -180,7 +180,7 @@ describe('a dataset directory', () => {
     expect(first['manifest.json']).not.toContain(root);
   });
 
-  it('has a manifest that describes its rows, lineage, sources and alarms', async () => {
+  it('has rows with their lineage, and a manifest with their hashes, statistics and sources', async () => {
     const path = join(temporaryDirectory(), 'dataset');
     const dataset = await build({ recipe: 'improvement' });
     const manifest = writeDataset(dataset, 'trl-sft', path);

@@ -42,7 +42,7 @@ const promptTokens = (prompt: readonly { readonly content: string }[]) =>
   prompt.reduce((sum, { content }) => sum + estimateTokens(content), 0);
 
 describe('a dataset of your own runs', () => {
-  it('contains every proposal of models and baselines, written as text', async () => {
+  it('contains proposals of models and baselines, written as text', async () => {
     const { train } = await build();
     const models = new Set(train.map(({ lineage }) => lineage.model));
     expect(models.size).toBe(3);
@@ -90,7 +90,7 @@ describe('a dataset of your own runs', () => {
     );
   });
 
-  it('prints the reasons for runs without examples, and the warnings', async () => {
+  it('is built by a command that prints warnings, and why a run has no examples', async () => {
     const { context, noted, printed } = recordingContext(root);
     const args = { runsDir: '.', validation: 'none', format: 'jsonl', seed: 0, json: false } as const;
     await execute(
@@ -105,8 +105,8 @@ describe('a dataset of your own runs', () => {
   });
 });
 
-describe('prompts that are longer than the context', () => {
-  it('show fewer evaluations, as with a smaller memory.tokens', async () => {
+describe('fitPrompts', () => {
+  it('shows fewer evaluations if prompts exceed the context, as with a smaller memory.tokens', async () => {
     const run = await readSourceRun(runs[0]!.path, 'own');
     const lengths = weightedExamples(run).map(
       ({ completion, prompt }) => promptTokens(prompt) + estimateTokens(completion),
@@ -143,7 +143,7 @@ describe('prompts that are longer than the context', () => {
     ['a description of several lines', 'programs', program],
     ['names only', 'numeric policies', { prompts: { set: 'semantic' } }],
     ['neither description nor names', 'numeric policies', {}],
-  ] as const)('describe module environments as in the run: with %s, for %s', async (kind, policy, config) => {
+  ] as const)('describes environments as in the run: with %s, for %s', async (kind, policy, config) => {
     const environment = join(root, `${kind}-${policy}.mjs`.replaceAll(' ', '-'));
     writeFileSync(environment, edited[kind]);
     const path = await played({ environment, iterations: 8, ...config });
@@ -158,7 +158,7 @@ describe('prompts that are longer than the context', () => {
     expect(fitted.steps.at(-1)!.prompt).not.toEqual(run.steps.at(-1)!.prompt);
   });
 
-  it('stay as logged if they fit, or if their templates have changed', async () => {
+  it('leaves prompts as logged if they fit, or if their templates have changed', async () => {
     const run = await readSourceRun(runs[1]!.path, 'climb');
     expect(fitPrompts(run, 1e5)).toBe(run);
     const file = join(await played({ seed: 3 }, { root, name: 'old' }), 'manifest.json');

@@ -22,7 +22,7 @@ const someShare = fc.double({ min: 0.01, max: 0.99, noNaN: true });
 
 const byNumber = (a: RunToSplit, b: RunToSplit) => Number(a.name.slice(4)) - Number(b.name.slice(4));
 
-describe('dependent runs', () => {
+describe('runs to split', () => {
   it('share a group exactly if a chain of shared keys connects them', () => {
     fc.assert(
       fc.property(someRuns, (runs) => {
@@ -40,7 +40,7 @@ describe('dependent runs', () => {
     );
   });
 
-  it('are held out together, and both sides get runs if possible', () => {
+  it('in one group are held out together, and both sides get runs if possible', () => {
     fc.assert(
       fc.property(someRuns, someShare, fc.nat(), (runs, share, seed) => {
         const held = validationRuns(runs, { kind: 'share', share }, seed);
@@ -69,7 +69,7 @@ describe('dependent runs', () => {
       expect([...validationRuns(runs, { kind: 'share', share: 0.1 }, seed)]).toEqual(['c']);
   });
 
-  it('are held out in a selection that depends on the seed', () => {
+  it('are held out at random, depending on the seed', () => {
     const runs = Array.from({ length: 8 }, (_, i) => ({ name: `${i}`, environment: 'E', keys: [`${i}`] }));
     const drawn = (seed: number) => [...validationRuns(runs, { kind: 'share', share: 0.25 }, seed)].join();
     expect(new Set(Array.from({ length: 20 }, (_, seed) => drawn(seed))).size).toBeGreaterThan(5);

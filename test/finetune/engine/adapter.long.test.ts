@@ -72,7 +72,7 @@ describe.each(referenceModels)('%s', (name) => {
     expect(differingFiles(directory, merged)).toEqual(name.includes('bf16') ? ['config.json'] : []);
   });
 
-  it('the model merged in its stored dtype differs only by rounding', async () => {
+  it("the model merged in its stored dtype gives PEFT's logits up to rounding", async () => {
     const merged = path.join(folder, `${name}-stored`);
     await mergeAdapter(directory, readAdapter(trained), merged, 'stored');
     const logits = await lastLogits(merged, reference.promptIds);
@@ -110,7 +110,7 @@ describe.skipIf(!hasPeft)('PEFT (needs Python with torch, transformers and peft:
     ({ values, ...one }) => ({ ...one, values: values.map((value) => value + random.normal(0, 0.1)) }),
   );
 
-  it('loads our adapter and our merged model with the same logits', async () => {
+  it('computes the same logits as we do from our adapter and from our merged model', async () => {
     const adapter = path.join(folder, 'for-peft');
     const merged = path.join(folder, 'for-transformers');
     writeAdapter(adapter, parameters, lora, model);

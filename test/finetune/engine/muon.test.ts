@@ -6,7 +6,7 @@ import { createGenerator } from '../../../src/base/random/generator.js';
 it.each([
   [6, 10],
   [10, 6],
-])("a %d × %d step has the gradient's singular vectors and singular values near 1", async (rows, columns) => {
+])('a %d × %d Muon step keeps singular vectors and evens out singular values', async (rows, columns) => {
   const random = createGenerator(2);
   const gradient = Float32Array.from({ length: rows * columns }, () => random.normal());
   const values = new Float32Array(rows * columns);

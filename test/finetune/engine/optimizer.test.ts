@@ -59,7 +59,7 @@ describe('stored float formats', () => {
     expect([...wrong.slice(0, 5)]).toEqual([]);
   });
 
-  it.each(['F16', 'BF16'])('round the midpoint of two %s numbers to the even one', (dtype) => {
+  it.each(['F16', 'BF16'])('round the midpoint of neighbouring %s numbers to the even one', (dtype) => {
     const read = (bits: number) => toFloat32(Buffer.from(Uint16Array.of(bits).buffer), dtype)[0]!;
     for (const low of [0x0001, 0x0400, 0x03ff, 0x3c00, 0x3c01, 0x7bfe]) {
       const middle = (read(low) + read(low + 1)) / 2;

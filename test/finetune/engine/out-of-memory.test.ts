@@ -27,14 +27,14 @@ const failure = async (running: Promise<unknown>) => {
   return (error as UserError).message;
 };
 
-it('an out-of-memory error while loading states the cause and what to lower', async () => {
+it('an out-of-memory error while loading states the cause and what to change', async () => {
   vi.spyOn(ort.InferenceSession, 'create').mockRejectedValue(new Error('std::bad_alloc'));
   const message = await failure(tune('loading', 64));
   expect(message).toMatch(/out of memory while loading the model/);
   expect(message).toMatch(/batchTokens.*method\.quantization=int4/s);
 });
 
-it('a step that runs out of memory leaves the checkpoint, so that a smaller batchTokens can resume it', async () => {
+it('a training run that runs out of memory can be resumed with a smaller batchTokens', async () => {
   const create = ort.InferenceSession.create.bind(ort.InferenceSession);
   let runs = 0;
   vi.spyOn(ort.InferenceSession, 'create').mockImplementation(async (...args: unknown[]) => {
@@ -65,7 +65,7 @@ it('an out-of-memory error outside the runtime is reported', async () => {
   expect(await failure(tune('outside', 64, { stop }))).toMatch(/out of memory while training/);
 });
 
-it('a dry run estimates the memory from the largest part of a step', async () => {
+it('the memory estimate of a training run grows with the largest part of a step', async () => {
   const bytes: number[] = [];
   const onEvent: TrainingHooks['onEvent'] = (event) => {
     if (event.kind === 'start') bytes.push(event.sessionBytes!);

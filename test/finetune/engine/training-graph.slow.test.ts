@@ -22,7 +22,7 @@ describe.each(referenceModels)('%s', (name) => {
   const batch = makeBatch(singleFamilies(reference.examples), sftInputs(reference.examples));
   const expected = gradientsIn(path.join(directory, 'gradients-step0.safetensors'));
 
-  it.each(['float32', 'float64'] as const)("has PEFT's first loss and gradients in %s", async (precision) => {
+  it.each(['float32', 'float64'] as const)("gives PEFT's loss and gradients in %s", async (precision) => {
     const parameters = startOf(directory, config, trainable, precision);
     const session = await openSft(config, trainable, precision);
     const { loss, gradients } = await session.run(parameters, batch, 0);
@@ -80,7 +80,7 @@ describe('gradients of whole decoders match central differences in float64', () 
     expect(await gradientError(config, { kind: 'all' }, examples)).toBeLessThan(1e-6);
   });
 
-  it('with dropout and rank-stabilised scaling', async () => {
+  it('when an adapter with dropout and rank-stabilised scaling is trained', async () => {
     const directory = referenceDirectory('qwen3-fp32');
     const lora = { ...readReferenceTraining('qwen3-fp32').lora, dropout: 0.3, rankStabilized: true };
     const trainable: TrainableSpec = { kind: 'adapter', lora, base: openWeights(directory) };
@@ -144,7 +144,7 @@ describe('a result that is cheap to compute', () => {
     expect(forward.every((count) => count === 1)).toBe(true);
   });
 
-  it('is kept on WebGPU', () => {
+  it('is kept on WebGPU: Softmax', () => {
     expect(readersOf(nodesOf('webgpu'), 'Softmax')).toHaveLength(2 * config.layers.length);
   });
 });

@@ -36,7 +36,7 @@ describe.skipIf(!usable.includes('webgpu'))(
       ['llama3-rope-bf16', 'int4', 'lora'],
       ['qwen3-fp32', 'none', 'all'],
     ] as const)(
-      "%s, weights %s, method %s: loss and gradients match the CPU's, and little data is copied",
+      "%s, quantisation %s, method %s: matches the CPU's loss and gradients, and copies little data",
       async (name, quantization, method) => {
         const [directory, profiles] = [temporaryDirectory(), temporaryDirectory()];
         cpSync(referenceDirectory(name), directory, { recursive: true });

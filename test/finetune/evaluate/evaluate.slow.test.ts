@@ -99,7 +99,7 @@ const onReturn = ({ experiments }: Evaluation, against = 'base') =>
 const scripted = { base: 'openai:hopeless', tuned: 'openai:good' };
 
 describe('finetune evaluate', () => {
-  it('rates the better model higher and compares it with a baseline of the same budget', async () => {
+  it('rates the better model higher and compares it with a baseline with the same budget', async () => {
     const { code, result } = await run({
       ...scripted,
       out: 'better',
@@ -138,7 +138,7 @@ describe('finetune evaluate', () => {
     expect(tuned!.improvementRate!.mean).toBeCloseTo(1 / 5, 12);
   });
 
-  it('gives no verdict on too few repeats and can extend them later', async () => {
+  it('gives no verdict on too few repeats, and can add more later', async () => {
     const few = await run({ ...scripted, overrides: served(), out: 'more', repeats: 2 });
     expect(few.result.conclusions[0]!.text).toMatch(
       /^Too few pairs for a verdict: .* at least 6 pairs are needed/,
@@ -207,7 +207,7 @@ describe('finetune evaluate', () => {
     expect(readManifest(path('transfer', 'car', 'base-01')).iterations).toEqual({ done: 4, of: 4 });
   });
 
-  it('completes the runs of the other models when one model fails', async () => {
+  it('completes the runs of the other model when one model fails', async () => {
     const { code, result, noted } = await run({
       out: 'failing',
       tuned: 'openai:absent',
@@ -382,7 +382,7 @@ describe('a trained adapter', () => {
     await expect(run(local)).rejects.toThrow(/--out: .*evaluation with different models/);
   });
 
-  it('leaves the training environments unknown if the dataset was changed afterwards', () => {
+  it('has unknown training environments if its dataset has changed since the manifest was written', () => {
     const adapter = training('changed', ['CartPole-v1'], true);
     const arms = openArms(undefined, adapter, [], place);
     expect(trainingEnvironments(arms[1]!, undefined)).toMatchObject({
@@ -419,7 +419,7 @@ describe('baselines from --baseline', () => {
   it.each([
     [['climber:sigma=2'], /--baseline: unknown baseline/],
     [['hill-climb', 'hill-climb:sigma=2'], /--baseline: is listed twice/],
-  ])('%j is rejected', (control, message) => {
+  ])('are rejected if unknown or listed twice: %j', (control, message) => {
     expect(() => arms(control)).toThrow(message);
   });
 });
@@ -431,7 +431,7 @@ describe('finetune evaluate with invalid arguments', () => {
       (error: unknown) => (error instanceof UserError ? error.message : String(error)),
     );
 
-  it('reports the option at fault and writes nothing to the output directory', async () => {
+  it('reports the cause and writes no results', async () => {
     mkdirSync(path('interrupted'));
     writeFileSync(path('interrupted', 'checkpoint.safetensors'), '');
     expect(await refusal({ tuned: 'nowhere' })).toMatch(
@@ -462,7 +462,7 @@ describe('finetune evaluate with invalid arguments', () => {
 });
 
 describe('the evaluation page', () => {
-  it('links to the runs and draws a curve for each model', async () => {
+  it('links to the runs and draws a curve for each model in each environment', async () => {
     const page = readFileSync(path('transfer', 'index.html'), 'utf8');
     const elements = elementsOf(page);
     const links = elements.flatMap(({ name, attributes }) => (name === 'a' ? (attributes.href ?? []) : []));

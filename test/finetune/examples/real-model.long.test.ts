@@ -30,7 +30,7 @@ it('the real-model example builds a dataset of winners from column prompts; the 
   );
 });
 
-it("the configs of the real-model example refer to one another's outputs", () => {
+it('the real-model example trains the model that its tasks use, and its scripts name its files', () => {
   const { model, dataset, output } = loadTrainConfig(join(example, 'train.yaml'));
   expect([model, dataset, output]).toEqual(
     ['model.gguf', 'dataset', 'tuned'].map((name) => join(example, 'work', name)),

@@ -38,7 +38,7 @@ it.each(['qwen2-yarn', 'smollm3', 'granite', 'ministral3', 'gpt2'])(
   },
 );
 
-it('phi3 with longrope keeps both lists of factors and the rotary width', () => {
+it('exporting phi3 with longrope keeps both lists of factors and the rotary width', () => {
   const [file, directory] = [
     readDecoderConfig(written('phi3-longrope')),
     readDecoderConfig(familyDirectory('phi3-longrope')),
@@ -52,7 +52,7 @@ it('phi3 with longrope keeps both lists of factors and the rotary width', () => 
     expect(stored[key]).toEqual(own[key].map(Math.fround));
 });
 
-describe('a model that llama.cpp would compute differently', () => {
+describe("a model that llama.cpp or the export doesn't support", () => {
   const layersOf = (name: string) => readDecoderConfig(familyDirectory(name)).layers;
   it.each([
     ['qwen3-yarn', {}, /qwen3 doesn't support these layers'/],
@@ -76,6 +76,6 @@ describe('a model that llama.cpp would compute differently', () => {
   });
 });
 
-it('contextOf returns a single window if llama.cpp does not support the sliding windows of the model', () => {
+it("contextOf returns the window size if llama.cpp doesn't support the model's sliding windows", () => {
   expect(contextOf(readDecoderConfig(familyDirectory('phi3-window')))).toBe(8);
 });

@@ -114,7 +114,7 @@ describe.each(referenceModels)('%s as GGUF', (name) => {
 describe('writeGguf', () => {
   const model = referenceDirectory('llama3-rope-bf16');
 
-  it('merges an adapter to the same weights as `finetune export --to merged`', async () => {
+  it('merges an adapter with the same result as mergeAdapter', async () => {
     const adapter = path.join(model, 'adapter-after-12-steps');
     const merged = path.join(folder, 'merged');
     await mergeAdapter(model, openAdapter(adapter, readDecoderConfig(model)), merged, 'f32');

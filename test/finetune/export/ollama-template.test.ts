@@ -20,7 +20,7 @@ const families: Readonly<Record<string, { jinja: string; bos?: string }>> = {
       "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}{% endfor %}" +
       "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}",
   },
-  'ChatML with a system message of its own': {
+  'ChatML with a default system message': {
     jinja:
       "{% if messages[0].role != 'system' %}{{ '<|im_start|>system\\nYou are helpful.<|im_end|>\\n' }}{% endif %}" +
       "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}{% endfor %}" +
@@ -35,7 +35,7 @@ const families: Readonly<Record<string, { jinja: string; bos?: string }>> = {
       "{{ '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}",
     bos: '<s>',
   },
-  'Llama 2, system within the first user message': {
+  'Llama 2, with the system message in the first user message': {
     jinja:
       "{{ bos_token }}{% for m in messages %}{% if m.role == 'system' %}{{ '[INST] <<SYS>>\\n' + m.content + '\\n<</SYS>>\\n\\n' }}" +
       "{% elif m.role == 'user' %}{% if not (loop.index0 == 1 and messages[0].role == 'system') %}{{ '[INST] ' }}{% endif %}{{ m.content + ' [/INST]' }}" +
@@ -51,7 +51,7 @@ const conversations = {
   'one question': [asks('a\nb')],
   'an instruction': [instruction, asks('params[0]: 1.5')],
   'a correction': [instruction, asks('a'), answers('b'), asks('c')],
-  'no instruction, three turns': [asks('a'), answers('b'), asks('c'), answers('d'), asks('e')],
+  'three turns without an instruction': [asks('a'), answers('b'), asks('c'), answers('d'), asks('e')],
 };
 
 describe.each(Object.entries(families))('an Ollama template derived from %s', (_, { jinja, bos }) => {
@@ -63,13 +63,13 @@ describe.each(Object.entries(families))('an Ollama template derived from %s', (_
   }));
   const go = ollamaTemplate(template, bos);
 
-  it.each(rendered)("renders $name like the model's own template", ({ messages, wanted }) => {
+  it.each(rendered)("renders the same text as the model's own template: $name", ({ messages, wanted }) => {
     // What llama.cpp puts at the start is not the template's.
     expect((bos ?? '') + executeGoTemplate(go!, messages)).toBe(wanted);
   });
 });
 
-describe('a chat template without an equivalent Go template', () => {
+describe('no Ollama template is derived from a chat template that', () => {
   it.each([
     [
       'rejects a system message',
@@ -86,7 +86,7 @@ describe('a chat template without an equivalent Go template', () => {
   });
 });
 
-it.each(['"', '""', '"""'])('a template that starts and ends with %s is not derived', (quote) => {
+it.each(['"', '""', '"""'])('no Ollama template is derived if prompts start and end with %s', (quote) => {
   const jinja = `{% for m in messages %}${quote}{{ m.role }}:{{ m.content }};{% endfor %}a${quote}`;
   expect(ollamaTemplate(open(jinja), undefined)).toBeUndefined();
 });

@@ -23,14 +23,14 @@ function rounded(dtype: string, scale: number) {
   return meter.keptChange();
 }
 
-it.each(['Q8_0', 'BF16'])('%s loses changes smaller than its steps, and keeps larger changes', (dtype) => {
+it.each(['Q8_0', 'BF16'])('%s loses most of a tiny change, and keeps almost all of a large one', (dtype) => {
   const [tiny, small, large] = [1e-5, 2e-3, 0.1].map((scale) => rounded(dtype, scale));
   expect(tiny).toBeLessThan(0.2);
   expect(small).toBeLessThan(0.9);
   expect(large).toBeGreaterThan(0.99);
 });
 
-it('float32 keeps every change, and f16 keeps changes that Q8_0 loses', () => {
+it('float32 keeps all of a small change, and float16 keeps almost all of it', () => {
   expect(rounded('F32', 1e-3)).toBe(1);
   expect(rounded('F16', 2e-3)).toBeGreaterThan(0.95);
 });

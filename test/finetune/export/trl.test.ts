@@ -42,7 +42,7 @@ function workplace({ train, validation = [answer(9)], config = '' }: Place = {})
 }
 
 describe('finetune export --to trl', () => {
-  it('writes rows, a script and a job, and nothing else', async () => {
+  it('writes rows, a training script and a job script, and nothing else', async () => {
     const { cwd, command, printed } = workplace();
     expect(await command()).toBe(0);
     expect(readdirSync(join(cwd, 'folder')).sort()).toEqual(['data', 'job.sh', 'train.py']);
@@ -95,7 +95,7 @@ method: { kind: lora, rank: 4, alpha: 6, rsLora: true, dropout: 0.1, modules: [q
     execFileSync('python3', ['-m', 'py_compile', join(cwd, 'folder', 'train.py')]);
   });
 
-  it('uses DPO for pairs, and trains all weights without an adapter', async () => {
+  it('uses DPO for pairs, and no adapter if all weights are trained', async () => {
     const { cwd, command, script } = workplace({
       train: [pair],
       validation: [],
@@ -132,7 +132,7 @@ method: { kind: lora, rank: 4, alpha: 6, rsLora: true, dropout: 0.1, modules: [q
     ['', { out: 'data' }, /not empty|already/],
     ['', { dtype: 'f16' }, /--dtype.*no effect/],
     ['', { model: 'a\nb' }, /line break/],
-  ])("rejects what TRL can't do: %s %j", async (config, changes, expected) => {
+  ])('rejects unsupported and invalid settings: %s %j', async (config, changes, expected) => {
     const { cwd, refusal } = workplace({ config: `${config}\n` });
     expect(await refusal(changes)).toMatch(expected);
     expect(existsSync(join(cwd, 'folder'))).toBe(false);

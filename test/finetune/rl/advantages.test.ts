@@ -59,7 +59,7 @@ describe('advantages within groups', () => {
     expect(isFlat([0.1, 0.1, 0.2])).toBe(false);
   });
 
-  it('are G/(G − 1)·(r − mean), the reward minus the mean of the others, with leave-one-out', () => {
+  it('are the reward minus the mean of the other rewards in the group, with leave-one-out', () => {
     fc.assert(
       fc.property(groups, (drawn) => {
         drawn.forEach((group, i) => {

@@ -109,13 +109,13 @@ describe('the credit', () => {
       reward: plain,
     });
 
-  it('of a group objective is the advantage of the episode', () => {
+  it('with a group objective is the advantage of the episode', () => {
     const worse = { ...episode, rewards: [0, 0] };
     expect(credit({ kind: 'grpo' }, [episode, worse]).map(({ advantages }) => advantages)).toEqual([3, -3]);
     expect(credit({ kind: 'rloo' }, [episode, worse]).map(({ advantages }) => advantages)).toEqual([6, -6]);
   });
 
-  it('of a value head is per sampled token, with each reward at the end of its reply', () => {
+  it('with a value head is per sampled token, and each reward is at the end of its reply', () => {
     const read = (one: typeof sequence) => ({ ...one!, oldValues: [0, 0, 100, 100, 0] });
     const [found] = credit({ kind: 'ppo', discount: 0.5, lambda: 1 }, [episode], read);
     expect(found!.returns).toEqual([2, 4, 0, 0, 4]);
@@ -141,7 +141,7 @@ describe('the credit', () => {
   });
 });
 
-describe('the assignment of rewards to turns', () => {
+describe('the reward assignment', () => {
   const credit = (
     assignment: 'return' | 'to-go',
     episodes: readonly Episode[],
@@ -162,7 +162,7 @@ describe('the assignment of rewards to turns', () => {
     sequences: [{ ...sequence!, completionIds: [3, 4], trained: [true, true], samplerLogp: [-3, -4] }],
   };
 
-  it('`to-go` compares the rewards from a turn on among the episodes that reached that turn', () => {
+  it('`to-go` compares the rewards of a turn and later ones between episodes that reached the turn', () => {
     const [first, second] = credit('to-go', [earning([2, 4]), earning([0, 0])]);
     expect(first).toEqual([3, 3, 0, 0, 2]);
     expect(second).toEqual([-3, -3, 0, 0, -2]);
@@ -185,7 +185,7 @@ describe('the assignment of rewards to turns', () => {
     ]);
   });
 
-  it('gives advantages of exactly 0 for equal rewards', () => {
+  it('`to-go` gives advantages of exactly 0 for equal rewards', () => {
     expect(credit('to-go', [earning([0.1, 0.2]), earning([0.1, 0.2])]).flat()).toEqual(Array(10).fill(0));
   });
 });
@@ -197,7 +197,7 @@ describe('the figures of an update', () => {
       groups,
     );
 
-  it('have no spread if the returns of each group are equal', () => {
+  it('have no spread if returns are equal within each group', () => {
     const equal = [100, 100, 100, 100];
     const figures = { reward: 100, lowest: 100, highest: 100, spread: 0, flat: 1 };
     expect(returnsIn(equal, equal, equal, equal)).toMatchObject(figures);

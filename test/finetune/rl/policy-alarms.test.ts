@@ -63,7 +63,7 @@ describe('alarms of reinforcement learning', () => {
     expect(raised(10, () => ({ valid: 0 }))).toMatchObject([{ alarm: 'format-loss' }]);
   });
 
-  it('are raised again only after their problem is gone', () => {
+  it('are raised again only if their problem goes away and comes back', () => {
     const found = raised(60, (update) => ({ mismatch: update > 20 && update < 40 ? 0 : 0.1 }));
     expect(found.map(({ alarm }) => alarm)).toEqual(['mismatch', 'mismatch']);
   });

@@ -48,7 +48,7 @@ describe('a continued adapter', () => {
     losses = await lossesOf('first');
   });
 
-  it('starts from the weights that the earlier training run ended with, whatever the seed', async () => {
+  it('starts from the weights that the earlier training run ended with, even with another seed', async () => {
     const idle = { learningRate: 1e-30, epochs: 1, seed: 7 };
     const [loss] = await lossesOf('idle', first, { ...idle, batchExamples: 8 });
     expect(adapterValues(at('idle', 'adapter'))).toEqual(adapterValues(first));

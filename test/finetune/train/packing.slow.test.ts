@@ -39,7 +39,7 @@ const tokensOf = (parts: readonly Part[]) =>
   parts.flat().reduce((sum, family) => sum + familyLength(family), 0);
 
 describe('packing', () => {
-  it('keeps every example and stays within the token limit', () => {
+  it('keeps every example, and stays within the token limit unless a single example exceeds it', () => {
     const example = fc.record({
       prompt: fc.integer({ min: 1, max: 12 }),
       completionIds: fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 20 }),
@@ -226,7 +226,7 @@ describe('examples of one conversation', () => {
     expect(joinExamples([{ ...last!, weight: 2 }, ...before])).toHaveLength(2);
   });
 
-  it('train on the text between replies if that text has a weight', async () => {
+  it('include the text between replies in training if that text has a weight', async () => {
     const [joined] = joinExamples(conversation, 0.25);
     expect(joined!.trained).toBeUndefined();
     const between = [...one.map(() => 1), ...second.map(() => 0.25), ...two.map(() => 1)];

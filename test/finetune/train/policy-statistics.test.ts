@@ -29,12 +29,12 @@ describe('statistics of an update', () => {
     expect(found.kl).toBeCloseTo(kl(-0.5) / 3, 12);
   });
 
-  it('use the ratio of the whole answer for RLOO', () => {
+  it('use the ratio of the whole completion for RLOO', () => {
     const product = policyStatistics([read], objectiveSchema.parse({ kind: 'rloo' }));
     expect(product.clipShare).toBeCloseTo(1 / 3, 12);
   });
 
-  it('leave out quantities whose inputs are missing', () => {
+  it('omit KL and explained variance if inputs are missing; mismatch and clip share are then 0', () => {
     const { samplerLogp: _, referenceLogp: __, oldLogp: ___, returns: ____, ...bare } = example;
     const found = policyStatistics([{ ...read, example: bare }], objectiveSchema.parse({ kind: 'grpo' }));
     expect(found).toEqual({ entropy: 2, mismatch: 0, largestMismatch: 0, clipShare: 0 });

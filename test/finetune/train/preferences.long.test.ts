@@ -110,11 +110,11 @@ describe('datasets of pairs', () => {
     const [{ prompt, chosen }] = pairs as [(typeof pairs)[number]];
     expect(() => readConversations(write('pairs', pairs), 'train')).toThrow(/which needs `prompt`/);
     expect(() => readPairConversations(write('answers', [{ prompt, completion: chosen }]), 'train')).toThrow(
-      /train\.jsonl:1: chosen: this row must contain a pair of replies[\s\S]*--recipe preference/,
+      /train\.jsonl:1: chosen: this row does not fit dpo[\s\S]*--recipe preference/,
     );
   });
 
-  it('need an initial model to compare with, and stay pairs', () => {
+  it("require an initial model, and can't be packed as conversations", () => {
     const file = path.join(folder, 'tune.yaml');
     const load = (method: string, ...overrides: readonly string[]) => {
       writeFileSync(file, `{model: a, dataset: b, objective: {kind: dpo}, method: {kind: ${method}}}`);

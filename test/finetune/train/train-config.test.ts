@@ -18,7 +18,7 @@ describe('a training config', () => {
     expect([model, dataset, output]).toEqual([join(directory, 'base'), join(directory, 'data/a'), '/tuned']);
   });
 
-  it('finds a model named by package: and rejects one that the package does not contain', () => {
+  it('finds a package: model, and rejects one that the package does not contain', () => {
     const { model } = load('{model: "package:models/tiny-improver", dataset: a, output: b}').read();
     expect(existsSync(join(model, 'config.json'))).toBe(true);
     const { read } = load('{model: "package:models/none", dataset: a, output: b}');

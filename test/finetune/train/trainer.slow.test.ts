@@ -159,7 +159,7 @@ describe('training an adapter', () => {
     });
   });
 
-  it('stops early and keeps the best weights when the validation loss rises', async () => {
+  it('stops early after `patience` validations without a lower loss', async () => {
     const { events, onEvent } = recorded();
     const wild = { epochs: 50, learningRate: 0.3, evaluateEvery: 1, patience: 3 };
     const outcome = await tune('early', wild, { onEvent });
@@ -192,7 +192,7 @@ describe('training an adapter', () => {
 });
 
 describe('training all weights', () => {
-  it('leaves its finished model unchanged when rerun and does not overwrite any other model', async () => {
+  it('keeps its finished model when rerun, even with other settings or without its checkpoint', async () => {
     const result = path.join(folder, 'again', 'model');
     const again = (change: object = {}, hooks: TrainingHooks = {}) =>
       tune('again', { method: { kind: 'full' }, ...change }, hooks);
@@ -213,7 +213,7 @@ describe('training all weights', () => {
     expect(weights().equals(first)).toBe(true);
   });
 
-  it.each(['full', 'scratch'] as const)('%s decays matrices but not norms or biases', async (kind) => {
+  it.each(['full', 'scratch'] as const)('decays matrices, not norms or biases (method %s)', async (kind) => {
     const once = { method: { kind }, epochs: 1, batchExamples: 8, batchTokens: 4096, warmupSteps: 0 };
     const trained = async (weightDecay: number, optimizer: string) => {
       const change = { ...once, weightDecay, optimizer: { kind: optimizer } };

@@ -101,7 +101,7 @@ describe('metrics', () => {
   });
 });
 
-it('the time left counts tokens and evaluations', () => {
+it('the time left is estimated from the work and duration of steps and validations', () => {
   const start = { kind: 'start', totalSteps: 4, seconds: 0, work: 1200 };
   const short = { kind: 'step', tokens: 100, seconds: 10 };
   expect(secondsLeftOf([start, short])).toBe(110);
@@ -158,7 +158,7 @@ describe('samples', () => {
     expect(jsonLines(cut, 'samples.jsonl')).toHaveLength(2);
   });
 
-  it('are shown verbatim for each step', async () => {
+  it('are shown verbatim with their step', async () => {
     const output = temporaryDirectory();
     await trainTo(output, 0, 120).end(complete);
     const text = visibleText(page(output));

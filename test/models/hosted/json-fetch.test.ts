@@ -17,7 +17,7 @@ describe('retryDelay', () => {
     [{ 'retry-after': 'Wed, 21 Oct 2026 07:28:30 GMT', date: 'Wed, 21 Oct 2026 07:28:00 GMT' }, 30_000],
     [{ 'retry-after': 'Wed, 21 Oct 2026 07:27:00 GMT', date: 'Wed, 21 Oct 2026 07:28:00 GMT' }, 0],
     [{ 'retry-after': 'Wed, 21 Oct 2026 07:28:30 GMT' }, undefined],
-  ])('reads %o as %s ms', (headers, expected) => {
+  ])('reads the delay of %o in milliseconds: %s', (headers, expected) => {
     expect(retryDelay(new Headers(Object.entries(headers)))).toBe(expected);
   });
 });
@@ -28,7 +28,7 @@ describe('serverError', () => {
     ['{"error":{"message":"broke","type":"insufficient_quota","code":null}}', 'broke', 'insufficient_quota'],
     ['{"error":"model not found"}', 'model not found', undefined],
     ['{"message":"bad gateway"}', 'bad gateway', undefined],
-  ])('extracts the message and code from %s', (body, message, code) => {
+  ])('extracts the message and the code, if any, from %s', (body, message, code) => {
     expect(serverError(JSON.parse(body))).toEqual({ message, ...(code !== undefined && { code }) });
   });
 });
@@ -44,10 +44,7 @@ const program = `
   console.log(JSON.stringify([await reached(fetch), await reached(jsonFetch)]));
 `;
 
-it.each([
-  ['where Node is told to use proxies', '1'],
-  ['where it is not', ''],
-])("jsonFetch takes the same route as Node's own fetch, %s", async (_, NODE_USE_ENV_PROXY) => {
+it.each(['1', ''])("jsonFetch takes the route of Node's fetch with NODE_USE_ENV_PROXY=%s", async (use) => {
   const serve = async (name: string) => {
     const { server, url } = await listening((_request, response) => response.end(JSON.stringify(name)));
     // Node's fetch asks for a tunnel, its http module doesn't.
@@ -63,12 +60,12 @@ it.each([
   const { stdout } = await promisify(execFile)(
     process.execPath,
     [...words, 'http://llm.corp.invalid/v1', direct],
-    { env: { ...process.env, NODE_USE_ENV_PROXY, HTTP_PROXY: proxy, NO_PROXY: '127.0.0.1' } },
+    { env: { ...process.env, NODE_USE_ENV_PROXY: use, HTTP_PROXY: proxy, NO_PROXY: '127.0.0.1' } },
   );
   const [theirs, ours] = JSON.parse(stdout) as string[][];
   expect(theirs![1]).toBe('"direct"');
   // Nodes before 22.21 know no proxies; then neither way finds the host.
   if (Number(process.versions.node.split('.')[0]) >= 24)
-    expect(theirs![0]).toBe(NODE_USE_ENV_PROXY === '1' ? '"proxy"' : 'nothing');
+    expect(theirs![0]).toBe(use === '1' ? '"proxy"' : 'nothing');
   expect(ours).toEqual(theirs);
 });

@@ -21,7 +21,7 @@ function history(lines: number): readonly ChatMessage[] {
 describe('format: auto', () => {
   const reply = () => '{"params": [1, 2], "reason": "so"}';
 
-  it('sends a schema with listed numbers first, then a short reason', async () => {
+  it('sends a schema that lists the allowed numbers, and asks for a short reason after them', async () => {
     const { server, model } = await start({ reply }, { format: 'auto' });
     expect((await ask(model, messages, options)).format).toBe('json_schema');
     const { properties } = server.requests[0]!.body.format as { properties: Record<string, object> };
@@ -32,7 +32,7 @@ describe('format: auto', () => {
     });
   });
 
-  it('leaves replies free if the config, the capabilities or the first reply show that the model thinks', async () => {
+  it("doesn't constrain replies if the config, the capabilities or the first reply show that the model thinks", async () => {
     const thinking = { text: 'params[0]: 1, params[1]: 2', thinking: 'hm' };
     for (const format of ['auto', 'json'] as const) {
       const { model, server } = await start({ reply }, { format, think: true });
@@ -59,7 +59,7 @@ it.each([
   ['{{ .Prompt }}', true],
   ['{{ if .System }}{{ .System }}{{ end }}{{ .Prompt }}', false],
   ['{{ range .Messages }}{{ .Content }}{{ end }}', false],
-])('the model warns only if its template drops the system message: %s', async (template, isBad) => {
+])('a warning is given only if the template drops the system message: %s', async (template, isBad) => {
   const { model } = await start({ reply: () => 'ok', template });
   const context = await model.context!();
   expect(context).toEqual({ tokens: 131_072, ...(isBad && { warning: expect.any(String) as string }) });

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../../../src/base/errors.js';
 import type { OpenAIConfig } from '../../../src/models/settings.js';
@@ -53,6 +54,13 @@ describe('the request', () => {
   it('leads to an error that names model.extra if the server refuses an extra field', async () => {
     const { model } = await start({ refuses: ['top_k'], reply: () => 'ok' }, { extra: { top_k: 20 } });
     await expect(ask(model, messages, options)).rejects.toThrow(/top_k.*set by model\.extra\.top_k/);
+  });
+
+  it('for the context length leaves no listener on the signal', async () => {
+    const { model } = await start({ reply: () => 'ok' });
+    const { signal } = new AbortController();
+    await model.context!(signal);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   it('has no response_format if the caller gives no grammar', async () => {
@@ -203,7 +211,7 @@ describe('format: auto', () => {
     ['<think>So {"params"', 'json_schema'],
     ['', 'json_schema'],
     ['To improve the return, ', undefined],
-  ])('judges a truncated reply by its beginning: %s', async (text, expected) => {
+  ])('judges a truncated reply by its beginning: %j', async (text, expected) => {
     const { server, model } = await start(
       { reply: () => ({ text, finishReason: 'length' }) },
       { format: 'auto' },
@@ -241,6 +249,7 @@ describe('format: auto', () => {
       const model = createModel(openaiConfig(settings), {});
       await expect(ask(model, messages, { ...options, seeds: [1] })).rejects.toThrow('bad request');
       expect(server.requests.length).toBeLessThan(4);
+      expect(server.requests.every(({ body }) => Object.keys(extra)[0]! in body)).toBe(true);
     },
   );
 

@@ -95,7 +95,7 @@ describe.each(servers)('$name', (server) => {
   const modelOf = (more: object = {}) => createModel(parseConfig(experiment(section(more))).model, env);
 
   describe('as a provider', { timeout: 900_000 }, () => {
-    it('completes a run in which every call is answered and counted, and every enforced reply is readable', async () => {
+    it('completes a run in which every call is answered and counted, and every complete reply under a schema is readable', async () => {
       const { path } = await runExperimentFrom(experiment(), { env });
       const { format, usage } = readManifest(path);
       const { calls } = readRun(path);
@@ -113,7 +113,7 @@ describe.each(servers)('$name', (server) => {
       expect(unreadable).toEqual([]);
     });
 
-    it('stops at a call limit, resumes from there, and can be replayed', async () => {
+    it('serves a run that stops at a call limit, resumes from there, and can be replayed', async () => {
       const { path } = await runExperimentFrom({ ...experiment(), limits: { calls: 1 } }, { env });
       expect(readManifest(path)).toMatchObject({
         // A small model that is free may have proposed nothing.
@@ -139,7 +139,7 @@ describe.each(servers)('$name', (server) => {
       expect(usage.completionTokens).toBeLessThanOrEqual(8);
     });
 
-    it.each(server.refuses)('reports the error clearly: %j', async (settings, kind, says) => {
+    it.each(server.refuses)('reports clearly that %j is refused', async (settings, kind, says) => {
       const error = await failureOn(modelOf(settings), 'Hello');
       expect(error.kind).toBe(kind);
       expect(error.message).toMatch(says);

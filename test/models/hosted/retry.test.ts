@@ -49,7 +49,7 @@ describe('redact', () => {
     );
   });
 
-  it('hides the rest of a truncated secret', () => {
+  it('hides a truncated secret', () => {
     expect(redact('HTTP 401: no such key: abc.d…', ['abc.def'])).toBe('HTTP 401: no such key: [redacted]…');
   });
 
@@ -60,7 +60,7 @@ describe('redact', () => {
     expect(redact('http://me:two words@host', [])).toBe('http://[redacted]@host');
   });
 
-  it('leaves other words unchanged', () => {
+  it('leaves a message without secrets unchanged', () => {
     const message = 'HTTP 404: model "sky-high-1b" at http://127.0.0.1:11434 risk-averse';
     expect(redact(message, [])).toBe(message);
   });

@@ -1,4 +1,4 @@
-import { cpSync, readdirSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { inspectModel } from '../../../src/models/local/engine/inspect.js';
@@ -38,10 +38,9 @@ describe('a damaged model directory', () => {
 
   it('is reported if its index lacks the weight map', () => {
     const directory = copy();
-    cpSync(join(directory, 'model.safetensors'), join(directory, 'other.safetensors'));
-    truncateSync(join(directory, 'model.safetensors'), 0);
+    renameSync(join(directory, 'model.safetensors'), join(directory, 'other.safetensors'));
     writeFileSync(join(directory, 'model.safetensors.index.json'), '{}');
-    expect(problemsOf(directory).length).toBeGreaterThan(0);
+    expect(problemsOf(directory).join()).toMatch(/this index doesn't state which shard/);
   });
 
   it('is reported if its tokenizer is of an unsupported kind or has tokens that the embedding lacks', () => {
@@ -92,7 +91,7 @@ describe('the cache of quantised weights', () => {
     const directory = copy();
     const file = quantize(directory);
     const whole = readFileSync(file);
-    truncateSync(file, 100);
+    writeFileSync(file, whole.subarray(0, 100));
     expect(quantize(directory)).toBe(file);
     expect(readFileSync(file).equals(whole)).toBe(true);
     expect(readdirSync(join(directory, '.policyloop'))).toHaveLength(1);

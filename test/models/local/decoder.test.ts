@@ -24,7 +24,7 @@ function argmax(values: Float32Array): number {
 }
 
 for (const name of referenceModels) {
-  test(`${name}: logits match to 1e-4 and greedy ids exactly, whatever the chunk and batch size`, async () => {
+  test(`${name}: logits match the reference to 1e-4 and greedy ids exactly, with two chunk and batch sizes`, async () => {
     const reference = readReference(name);
     const { config, session, shape } = await load(name);
     try {
@@ -61,7 +61,7 @@ for (const name of referenceModels) {
   });
 }
 
-test('the logits of all positions equal those of each prefix by itself', async () => {
+test('the logits at all positions match those of each prefix by itself', async () => {
   const { ids } = { ids: readReference('qwen3-fp32').prompt_ids.slice(0, 12) };
   const { config, session, shape } = await load('qwen3-fp32');
   try {

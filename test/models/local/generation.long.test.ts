@@ -50,7 +50,7 @@ test('a prompt that grew at its end costs only its new tokens and part of a chun
   expect(second.replies).toEqual(alone.replies);
 });
 
-test('two alternating system messages both stay cached', async () => {
+test('a system message stays cached when a prompt with another one comes in between', async () => {
   const told = (system: string, user: string) => ({
     ...job,
     messages: [
@@ -69,7 +69,7 @@ test('two alternating system messages both stay cached', async () => {
   });
 });
 
-test('each candidate equals what its seed gives alone, however long the others are', async () => {
+test('each reply of a group equals the reply to its seed alone, however long the others are', async () => {
   const seeds = [11, 12, 13, 14, 15];
   const together = await engine.generate({ ...job, seeds, maxTokens: 300 }, hooks);
   const lengths = together.replies.map(({ ids }) => ids.length);
@@ -110,7 +110,7 @@ const specs: readonly ParameterSpec[] = [
   { count: 4, kind: 'integer', low: 0, high: 3, decimals: 0, choices: [0, 1, 3] },
 ];
 
-test('forced tokens are read together even if log-probabilities are requested, and keep their values', async () => {
+test('forced tokens are read together, which changes no ids or log-probabilities', async () => {
   const one = await loadEngine({ ...settings, path: referenceDirectory('llama3-rope-bf16'), batch: 2 });
   const scored = { ...job, maxTokens: 100, grammar: answerGrammar(specs[1]!), sampledLogProbabilities: true };
   const counted = async (use: Engine, seeds: number[]) => {

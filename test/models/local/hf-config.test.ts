@@ -4,6 +4,7 @@ import { parseDecoderConfig, readDecoderConfig } from '../../../src/models/local
 import { ropeFrequencies } from '../../../src/models/local/graph/rotation.js';
 import { readGenerationDefaults } from '../../../src/models/local/weights/generation-config.js';
 import { referenceDirectory } from './fixture.js';
+import { familyDirectory } from './reference-families.js';
 
 const llama = JSON.parse(
   readFileSync(`${referenceDirectory('llama3-rope-bf16')}/config.json`, 'utf8'),
@@ -46,7 +47,7 @@ test('rotary parameters can be given for each layer type', () => {
   ]);
 });
 
-test('sliding windows apply to all layers of Mistral, and to Qwen from max_window_layers on if enabled', () => {
+test("sliding windows apply to all layers of Mistral and, if enabled, to Qwen's after the first max_window_layers", () => {
   const windows = (raw: object) => parse(raw).layers.map((layer) => layer.window);
   const mistral = { ...llama, model_type: 'mistral', architectures: ['MistralForCausalLM'] };
   expect(windows({ ...mistral, sliding_window: 8 })).toEqual([8, 8, 8]);
@@ -65,7 +66,7 @@ test('sliding windows apply to all layers of Mistral, and to Qwen from max_windo
   ]);
 });
 
-test('biases and head sizes follow the architecture', () => {
+test('biases and head sizes follow the architecture and the config', () => {
   expect(readDecoderConfig(referenceDirectory('qwen2-tied-bf16-sharded'))).toMatchObject({
     bias: { qkv: true, output: false, mlp: false },
     headDim: 16,
@@ -104,12 +105,13 @@ test.each([
     /layer_types.1/,
   ],
   ['hidden_size', { ...llama, hidden_size: undefined }, /hidden_size/],
-])('an error names an unsupported %s', (_, raw, message) => {
+])('a config with an unsupported or missing %s is rejected', (_, raw, message) => {
   expect(() => parse(raw)).toThrow(message);
 });
 
-test('generation defaults come from generation_config.json', () => {
+test('generation defaults come from generation_config.json, not from config.json', () => {
   expect(readGenerationDefaults(referenceDirectory('qwen3-fp32'))).toEqual({ eosTokens: [2] });
+  expect(readGenerationDefaults(familyDirectory('gemma2'))).toEqual({ eosTokens: [] });
 });
 
 test('Llama 3 scaling keeps short wavelengths, stretches long ones and interpolates in between', () => {

@@ -25,7 +25,7 @@ test('the report on a valid directory describes its config, weights and tokenize
   expect(report.tokenizer).toMatchObject({ system: 'rendered', eosTokens: [2] });
 });
 
-test('all problems of a directory are listed at once', () => {
+test('several problems of a directory are listed at once', () => {
   const directory = copyModel({ tie_word_embeddings: false, intermediate_size: 128 });
   rmSync(path.join(directory, 'chat_template.jinja'));
   const messages = inspectModel(directory).problems.map(({ field, message }) => `${field} ${message}`);

@@ -73,7 +73,7 @@ test('the model reports how much of a prompt it has read', async () => {
   expect(read[3]![0]).toBeGreaterThan(0);
 });
 
-test('the same seed gives the same text, alone and in a group; other seeds differ', async () => {
+test('the same seed gives the same text, alone and in a group; other seeds give other texts', async () => {
   const model = localModel({ temperature: 1, maxTokens: 16 });
   const group = await model.generate(messages, { grammar, seeds: [5, 6, 7] });
   const alone = await ask(model, messages, { grammar, seeds: [6] });

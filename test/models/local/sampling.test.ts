@@ -129,7 +129,7 @@ test('top-k draws the same token as if it sorted the vocabulary, including ties 
   );
 });
 
-test('top-k does not sort a vocabulary of 150,000, and reads it fewer than 8 times', () => {
+test('top-k does not sort a vocabulary of 150,000 tokens, and reads it fewer than 8 times', () => {
   let reads = 0;
   const values = Float32Array.from({ length: 150_000 }, (_, id) => Math.sin(id));
   const counted = new Proxy(values, {

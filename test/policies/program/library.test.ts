@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createProgramLibrary } from '../../../src/policies/program/library.js';
 
-it('a library returns each program as written, even if another has the same structure', () => {
+it('a program library returns each program as written, even if another has the same structure', () => {
   const library = createProgramLibrary({ kind: 'discrete', n: 2 });
   const first = 'function act(o) {\n  // a rejected one\n  return o[0] > 0.25 ? 1 : 0;\n}';
   const second = 'function act(o) { return o[0] > 0.5 ? 1 : 0; }';

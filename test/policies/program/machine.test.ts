@@ -8,7 +8,7 @@ function result({ context, evaluate }: Machine, code: string): unknown {
   return 'value' in outcome ? outcome.value.consume(context.dump) : outcome;
 }
 
-it("the machine's memory never grows", () => {
+it("the virtual machine's memory never grows", () => {
   const size = machine.memory.buffer.byteLength;
   expect(() => machine.memory.grow(1)).toThrow(RangeError);
   const start = machine.copy();
@@ -19,7 +19,7 @@ it("the machine's memory never grows", () => {
   machine.reset(start, true);
 });
 
-it('restore and reset bring the machine back to a saved state', () => {
+it('restore and reset bring the virtual machine back to a saved state', () => {
   result(machine, 'globalThis.count = 1; globalThis.next = () => ++count;');
   const one = machine.copy();
   for (const restore of [machine.restore, machine.reset, (image: typeof one) => machine.reset(image, true)]) {
@@ -29,7 +29,7 @@ it('restore and reset bring the machine back to a saved state', () => {
   }
 });
 
-it('the machine reaches its work limit at the same iteration, whatever ran before', () => {
+it('the virtual machine reaches its work limit at the same iteration, whatever ran before', () => {
   const start = machine.copy();
   const iterations = () => {
     machine.restore(start);
@@ -42,7 +42,7 @@ it('the machine reaches its work limit at the same iteration, whatever ran befor
   expect(iterations()).toBe(first);
 });
 
-it('the machine recovers from a trap', () => {
+it('the virtual machine recovers from a trap', () => {
   const start = machine.copy();
   const outcome = machine.run(() => {
     throw new WebAssembly.RuntimeError('unreachable');

@@ -51,7 +51,7 @@ describe('observations', () => {
     expect([0, 1, 2, 1].map((x) => policy([x, 0, 0, 0]))).toEqual([0, 1, 1, 0]);
   });
 
-  it('are numbers or strings in other spaces', async () => {
+  it('are numbers or strings in discrete and text spaces', async () => {
     expect(await returned('observation + 1', { kind: 'discrete', n: 9 }, 7)).toBe(8);
     const text = `naïve 🙂\0\ud800${'x'.repeat(3000)}`;
     expect(await returned('observation.toUpperCase()', { kind: 'text' }, text)).toBe(text.toUpperCase());
@@ -205,7 +205,7 @@ describe('faults', () => {
       { reason: expect.stringMatching(/^stack overflow/) },
     ],
     ['} }); (() => { {', { reason: expect.stringMatching(/^SyntaxError/) }],
-  ])('are reported for %j', (source, failure) => {
+  ])('are reported for $0', (source, failure) => {
     expect(faultIn(source)).toMatchObject(failure);
     expect(sandbox.build('function act() { return 1 }')(state)).toBe(1);
   });

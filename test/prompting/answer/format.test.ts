@@ -42,9 +42,9 @@ describe('formatParameters', () => {
     );
   });
 
-  it('never writes a negative zero', () => {
+  it('like formatValue, never writes a negative zero', () => {
     expect(formatValue(-0, 1)).toBe('0.0');
-    expect(formatValue(-0.04, 1)).toBe('0.0');
+    expect(formatParameters([-0, -0.04, 3], spec)).toBe('params[0]: 0.0, params[1]: 0.0, params[2]: 3.0');
     expect(formatValue(-0.05, 2)).toBe('-0.05');
   });
 
@@ -147,7 +147,7 @@ describe('parseParameters', () => {
     ['[4, 5]\nparams[1]: 2', count(1, [0, 2], [])],
     ['params[0]: 1\n\nweights[0]: 1, weights[1]: 2', count(2, [2], [])],
     ['', { kind: 'missing' }],
-  ])('reports the failure in: %s', (reply, failure) => {
+  ])('reports the failure in: %j', (reply, failure) => {
     expect(parseParameters(reply, spec)).toEqual({ ok: false, failure });
   });
 
@@ -273,7 +273,7 @@ describe('parseParameters', () => {
     ['params[0]: 1, params[1]: 2, params[2]: 3\nI raised two.\nExpected return: ~95.', 95],
     ['99 params[0]: 1, params[1]: 2, params[2]: 3', 99],
     ['params[0]: 1, params[1]: 2, params[2]: 3\nThe score of iteration 3 was 12.', undefined],
-  ])('reads the predicted score in: %j', (reply, predicted) => {
+  ])('reads the predicted score, if any, in: %j', (reply, predicted) => {
     expect(parseParameters(reply, spec)).toEqual({
       ok: true,
       value: [1, 2, 3],
@@ -327,7 +327,7 @@ describe('parseParameters', () => {
     ],
     ['Let me see. params[0]: 1.0, params[1]: 2.0, params[2]: 3.0', 'length'],
     ['{"params": [1.0, 2.0, 3.0], "reason": "params[0]: 4', 'length'],
-  ] as const)('parses a grammar-constrained reply, complete or truncated: %s', (reply, finishReason) => {
+  ] as const)('reads a constrained reply unless it may end within a value: %s', (reply, finishReason) => {
     const context = { constrained: true, finishReason };
     const cut = finishReason === 'length' && reply.endsWith('3.0');
     expect(parseParameters(reply, spec, context)).toEqual(
@@ -373,7 +373,7 @@ describe('statedReason', () => {
     expect(statedReason(reply)).toBe(reason);
   });
 
-  it('is cut to the given maximum length', () => {
+  it('is cut to the given length, by default 600 characters', () => {
     const [whole, cut] = [undefined, 100].map((limit) =>
       statedReason(`params[0]: 1\n${'word '.repeat(1000)}`, limit),
     );

@@ -46,7 +46,7 @@ describe('a program in a reply', () => {
     ['js', 'function act(observation) { ... }'],
     ['js', 'function act(observation) {\n  console.log(observation);\n  // The rest is as above.\n}'],
     ['diff', '-function act(observation) {\n+function act(observation, memory) {'],
-  ])('is not replaced by an example in a %s block after it: %s', (label, example) => {
+  ])('is not replaced by an example in a later %j block: %s', (label, example) => {
     expect(sourceOf(`Here:\n\n${block}\n\nExample:\n\n${fenced(label, example)}\n`)).toBe(program);
   });
 
@@ -65,7 +65,7 @@ describe('a program in a reply', () => {
     `${block.slice(0, -4)}\`\`\`\n`,
     `<tool_call>{"name": "propose", "arguments": ${JSON.stringify({ program })}}</tool_call>`,
     fenced('json', JSON.stringify({ program, reason: 'act(…) is short' }, null, 2)),
-  ])('is read despite an outer or forgotten fence (case %#)', (reply) => {
+  ])('is read even if it is fenced unusually or not at all (case %#)', (reply) => {
     expect(sourceOf(reply)).toBe(program);
   });
 

@@ -40,7 +40,7 @@ it.each(units)('reading repeated %j takes a number of steps roughly linear in th
 });
 
 it.each(['', 'params[0]: 1, params[1]: 2, params[2]: 3\n'])(
-  '300 kB of repeated text after %j do not make the parser throw',
+  'parseParameters does not throw on 300 kB of repeated text after %j',
   (start) => {
     for (const unit of ['1,', '[', '<think>', 'params[0]: 1,', '| 1 ', '|\n'])
       expect(() => parseParameters(start + unit.repeat(3e5 / unit.length), spec)).not.toThrow();

@@ -78,7 +78,7 @@ const recorded = readFileSync(new URL('../../fixtures/recorded-replies.jsonl', i
   .map((line) => JSON.parse(line) as RecordedReply);
 
 it.each(recorded)(
-  'a reply for $environment yields $meant or a failure ($why): $reply',
+  'a reply for $environment is read as $meant (null: rejected): $reply',
   ({ high, low, meant, parameters, reply, why }) => {
     const result = parseParameters(reply, { count: parameters, kind: 'float', low, high, decimals: 1 });
     if (meant !== null) expect(result).toMatchObject({ ok: true, value: meant });

@@ -55,7 +55,7 @@ it.each([
   [{ calls: 4 }, 1, 4],
   [{ evaluations: 4 }, 1, 8],
   [{ calls: 9, evaluations: 4 }, 2, 4],
-])('with %o and %i candidates, a leg lasts %i iterations if half are rejected', async (end, each, count) => {
+])('a leg with $0 lasts $2 iterations if half are rejected (candidates: $1)', async (end, each, count) => {
   const returns = (iteration: number) => (iteration % 2 === 0 ? [iteration, iteration] : undefined);
   const { names, requests } = await played({ model: end, gp: {} }, 12, returns, { candidates: each });
   expect(names).toEqual(Array.from({ length: 12 }, (_, i) => (i < count ? 'model' : 'gp')));
@@ -75,7 +75,7 @@ it('a leg lasts up to twice as long while all returns are equal, unless a langua
   expect(await lengthOf('gp', { gp: { calls: 3 }, model: {} }, 12, flatUntil(5))).toBe(3);
 });
 
-it('until: signal ends a leg once the best return exceeds the median by more than luck', async () => {
+it('until: signal ends a leg once the best return exceeds the median by more than luck explains', async () => {
   const legs: Record<string, LegEnd> = { model: { until: 'signal' }, gp: {} };
   const random = createGenerator(1);
   const noise = () => [1, 2, 3, 4, 5].map(() => random.normal());

@@ -51,7 +51,7 @@ w0,"","0*14"
 `;
 
 describe('an audit', () => {
-  it('gives recorded and true curves, behaviours and verdicts as computed by hand', async () => {
+  it('gives recorded and fresh curves, behaviours and verdicts as computed by hand', async () => {
     const { printed } = await audited(record);
     expect(JSON.parse(printed)).toMatchObject({
       evaluations: 4,
@@ -77,7 +77,7 @@ describe('an audit', () => {
     });
   });
 
-  it('reads JSON Lines, and means without episodes', async () => {
+  it('reads JSON Lines with mean returns instead of the returns of episodes', async () => {
     const lines = '{"iteration":1,"parameters":[1,0],"return":1}\r\n\r\n{"parameters":[0,1],"return":2}';
     const { printed } = await audited(lines, {}, 'record.jsonl');
     expect(JSON.parse(printed)).toMatchObject({
@@ -121,7 +121,7 @@ describe('an audit', () => {
     expect(exposed.improvements.list.at(-1)).toMatchObject({ at, verdict: 'lower' });
   });
 
-  it('counts a program that fails in fresh episodes as the worst, and so does its own run', async () => {
+  it('gives a program that fails in fresh episodes the lowest return; its run counts as failed', async () => {
     const cwd = temporaryDirectory();
     const path = join(cwd, 'buffers', 'brittle');
     const fails = 'if (memory.n === undefined && Math.abs(observation[0]) > 0.045) throw "edge";';
@@ -150,7 +150,7 @@ describe('an audit', () => {
     expect(found.optimism).toBeCloseTo(found.recorded.best - 1, 9);
   });
 
-  it('compares with searches that have the same number of evaluations', async () => {
+  it('compares the record with searches that have the same number of evaluations', async () => {
     const { printed } = await audited(record, { searches: 3 });
     expect(JSON.parse(printed).searches).toEqual([
       { search: 'random', evaluations: 4, returns: [2, 2, 2], mean: 2, interval: null },
@@ -169,7 +169,7 @@ describe('an audit', () => {
 describe('an audit of bad input', () => {
   const json = '{"parameters":[1,0],"returns":[1]}\n';
   it.each([
-    ['csv', record.replace('2 0', '2 0 0'), /:4: parameters.*3 parameters.*has 2.*--policy.*2 0 0/s],
+    ['csv', record.replace('2 0', '2 0 0'), /:4: parameters.*3 parameters.*have 2.*--policy.*2 0 0/s],
     ['csv', 'parameters,score\n"1 0",1\n', /:1: .*returns.*rename.*parameters, score/s],
     ['csv', record.replace('parameters', 'Parameters'), /:1: .*parameters.*rename.*Parameters/s],
     ['csv', record.replace('3*4', '3 x'), /:6: returns.*numbers.*written.*"x"/s],
@@ -181,7 +181,7 @@ describe('an audit of bad input', () => {
     ['jsonl', `${json}[1,0]`, /:2: must be an object.*fix this line/s],
     ['jsonl', `${json}{"params":[1],"returns":[1]}`, /:2: .*parameters.*rename.*params/s],
     ['txt', record, /must end in .csv or .jsonl.*rename/s],
-  ])('names the line, gives a hint, and leaves nothing behind: %s %j', async (kind, text, message) => {
+  ])('is rejected with a hint, and leaves nothing behind: %s %j', async (kind, text, message) => {
     const [cwd, file] = [temporaryDirectory(), `record.${kind}`];
     await expect(audited(text, { html: 'audit.html' }, file, cwd)).rejects.toThrow(message);
     expect(readdirSync(cwd)).toEqual([file, 'steps.mjs']);

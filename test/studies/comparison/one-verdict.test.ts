@@ -103,7 +103,7 @@ describe('the verdict on the same pairs of runs', () => {
     expect(texts.compare).toContain(sentence.replace('tuned', 'hill-climb').replace('base', 'random'));
   });
 
-  it('is `no evidence` for the same eight pairs if a third group makes it three tests', () => {
+  it('is `no evidence` for the same eight pairs if a third group raises the number of tests to three', () => {
     const { texts, sentence, ...verdicts } = told({ base, tuned, 'cma-es': third });
     const { p, adjusted } = verdicts.compare;
     expect(adjusted).toBeGreaterThan(0.05);
@@ -121,7 +121,7 @@ describe('the verdict on the same pairs of runs', () => {
       expect(texts[where]).toContain('None of 3 differences is evident: 3 without evidence.');
   });
 
-  it('is summed up in a sentence on the terminal and on the page if some comparisons differ', () => {
+  it('is summed up in one sentence, on the terminal and on the page, if only some differences are evident', () => {
     const high = base.map((value, i) => value + 100 + (i % 3));
     const { texts } = told({ base, tuned: high, 'cma-es': third });
     for (const where of ['compare', 'page of compare'] as const)
@@ -140,7 +140,7 @@ describe('the verdict on the same pairs of runs', () => {
 });
 
 describe('confidence intervals of bounded returns', () => {
-  it('stay within the bounds in every command and on every page', () => {
+  it('stay within the bounds in compare, in evaluate and on their pages', () => {
     // On CartPole no mean is above 500 or below 1, wherever Student's t would end.
     const near = [500, 500, 480, 500, 300, 500, 500, 410];
     const far = [9, 10, 8, 9, 200, 9, 8, 9];

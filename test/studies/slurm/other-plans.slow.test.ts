@@ -80,7 +80,7 @@ async function handsOver(folder: string, words: readonly string[]) {
 }
 
 describe('--slurm', () => {
-  it('runs a sweep as tasks with the same evaluations, and submits missing runs again', {
+  it('runs a sweep as tasks with the same evaluations as one process, and submits missing runs again', {
     timeout: 300_000,
   }, async () => {
     const words = ['sweep', 'pole.yaml', 'seed=1..3', 'slurm.tasks=3', '--out'];
@@ -96,7 +96,7 @@ describe('--slurm', () => {
     expect(evaluationsIn('seeds')).toEqual(evaluationsIn('alone'));
   });
 
-  it('plays an evaluation as tasks with a common output directory', async () => {
+  it('runs an evaluation as tasks that share an output directory', async () => {
     const arms = ['--base', 'random', '--tuned', 'hill-climb', '--trained-on', 'none'];
     const words = ['finetune', 'evaluate', ...arms, '--configs', 'pole.yaml', '--repeats', '2'];
     const told = await handsOver('evaluation', words);
@@ -144,7 +144,7 @@ slurm: { tasks: 2 }
   const handedOver = { code: 0, last: { status: 'elsewhere' } };
   const failed = [{ run: 'bad-true/seed-1', message: expect.stringContaining('out of order') }];
 
-  it('reports failures once with the result, as without Slurm, and is then submitted again', async () => {
+  it('reports the same results and failures as without Slurm, and is then submitted again', async () => {
     const words = ['sweep', 'bad.yaml', 'environment.options.bad=false,true', 'seed=1..2', '--json', '--out'];
     expect(await given(...words, 'failing', '--slurm')).toMatchObject(handedOver);
     const told = await given(...words, 'failing', '--slurm');

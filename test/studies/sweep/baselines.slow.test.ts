@@ -131,7 +131,7 @@ memory: { trajectories: rows }
     );
   });
 
-  it('compares a model that writes programs with random programs and genetic programming', async () => {
+  it('uses random search and genetic programming as baselines if policies are programs', async () => {
     const model = '{ provider: random }\npolicy: { kind: program }';
     const { result } = await sweep(config(model), ['iterations=1', 'seed=1']);
     expect(Object.keys(verdictsOf(result))).toEqual(['random search', 'genetic programming']);

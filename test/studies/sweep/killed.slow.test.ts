@@ -50,7 +50,7 @@ function left(out: string) {
   const [{ settings, ...task }] = tasks as [(typeof tasks)[number]];
   return {
     runs: runsBelow(path).map((run) => [run.slice(path.length), resultOf(run), readdirSync(run).toSorted()]),
-    plan: readFileSync(join(path, 'plan.json'), 'utf8'),
+    plan: readFileSync(join(path, 'plan.json'), 'utf8').replace(`--out ${out}`, '--out OUT'),
     files: readdirSync(path).toSorted(),
     result: { ...result, task, settings: settings.map(({ usage: ____, ...own }) => own) },
   };

@@ -59,7 +59,7 @@ describe('the best setting', () => {
   });
 });
 
-describe('the page', () => {
+describe('the page of a sweep', () => {
   const result = gridResult((rate, size, seed) => rate + size / 10 + shared[seed - 1]!);
 
   it('shows the result first, then the runs with links to their reports, and the effect of each key', () => {

@@ -97,14 +97,14 @@ describe('settings', () => {
     expect(sweepSettings(how, swept.keys).map(({ values }) => values['model.name'])).toContain('"x, y"');
   });
 
-  it('reject keys and seeds that a sweep cannot vary', () => {
+  it('are rejected if a sweep cannot vary their keys or seeds', () => {
     expect(() => parseSweep(undefined, ['seed=1,x'])).toThrow(/must be a list of non-negative whole numbers/);
     expect(() => parseSweep(undefined, ['slurm.tasks=2,4'])).toThrow(/slurm\.tasks: can't be varied/);
     expect(parseSweep(undefined, ['limits.calls=2,4']).keys).toHaveLength(1);
   });
 });
 
-describe('--dry-run', () => {
+describe('sweep --dry-run', () => {
   const place = temporaryDirectory();
   const model = { provider: 'openai', name: 'm', price: { input: 2, output: 10 } };
 

@@ -26,7 +26,7 @@ const hitIn = (of: string) => ({
   hits: [{ of, iteration: 1, candidate: 0, attempt: 0, where: 'reply', before: '', match: of, after: '' }],
 });
 
-it('a page shows the answer to its latest request, even if an earlier one is answered later', async () => {
+it('a page shows the response to its latest request, even if an earlier one is answered later', async () => {
   const search = (q: string) =>
     render(html`<${SearchPage} query=${new URLSearchParams({ q })} />`, document.body);
   search('a');
@@ -46,7 +46,7 @@ it('a page shows the answer to its latest request, even if an earlier one is ans
   render(null, document.body);
 });
 
-it('useResponse combines refreshes into one request, and keeps an answer until the next one arrives', async () => {
+it('useResponse combines refreshes into one request, and keeps a response until the next one arrives', async () => {
   let refresh = () => {};
   const Shown = ({ basis }: { basis: string }) => {
     const answer = useResponse<{ text: string }>('/api/groups', basis);

@@ -84,7 +84,7 @@ describe('drawn parallel coordinates', () => {
   const pointAt = (svg: Element, x: number, y: number, type = 'pointermove') =>
     svg.dispatchEvent(new MouseEvent(type, { clientX: x, clientY: y, bubbles: true }));
 
-  it('have a line per run and a title per axis, and the arrow keys go down from the best run', async () => {
+  it('have a line per run and a title per axis, and the arrow keys select runs, the best one first', async () => {
     const { readout, svg } = drawn();
     expect(svg.querySelectorAll('path[opacity]')).toHaveLength(3);
     expect(

@@ -37,7 +37,7 @@ describe('the learning curve of a run with failures', () => {
     expect(textsIn(file, 'desc')[0]).toMatch(/^Learning curve of \d+ evaluations/);
   });
 
-  it('draws every value at its position on the scale of the ticks', () => {
+  it('draws every evaluation at its position on the scale of the ticks', () => {
     const lines = [...file.querySelectorAll('.line')];
     expect(lines).toHaveLength(series.length);
     const places = lines[0]!.getAttribute('d')!.match(/[\d.]+ [\d.]+/g)!;

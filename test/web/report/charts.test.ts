@@ -84,7 +84,7 @@ describe('the heat map', () => {
     ]);
   });
 
-  it('explains the colour of each choice', () => {
+  it('labels each choice with its value and its action', () => {
     const lake = runFixture({ task: frozenLake, iterations: 10 });
     expect(heatMapOf(lake).choices).toEqual([
       { value: 0, name: '0 left' },
@@ -107,6 +107,6 @@ it.each([
   [[-5, 5], 40, '▁█'],
   [[3, 3], 40, '▅▅'],
   [[], 40, ''],
-])('the sparkline of %j in %i characters is %s', (values, width, blocks) => {
+])('the sparkline of %j in at most %i characters is %j', (values, width, blocks) => {
   expect(sparkline(values, width)).toBe(blocks);
 });

@@ -22,7 +22,7 @@ const configOf = (more: Partial<Parameters<typeof parseConfig>[0]> = {}) =>
 const programOf = (iteration: number, score: number, structure: number, more: Partial<BufferEntry> = {}) =>
   entryOf(iteration, score, { parameters: [structure, score], program: `program ${structure}`, ...more });
 
-it('parentOf finds the tuned, the revised or the configured program, or the best one in the prompt', () => {
+it('parentOf finds the tuned, revised or edited program, or else the best one in the prompt', () => {
   const entries = [
     ...[programOf(0, 1, 10), programOf(1, 5, 11), programOf(2, 9, 10), programOf(3, 3, 12)],
     programOf(3, 4, 13, { candidate: 7, revises: 0 }),

@@ -72,7 +72,7 @@ it('the result of a run includes the source of the best program', () => {
   expect(result.confirmed?.program).toBe(second);
 });
 
-it('show prints the best program, and with an iteration the programs of that iteration', async () => {
+it('show prints the best program or, with --iteration, the programs of that iteration', async () => {
   const text = await shown();
   expect(text).toContain(`program, 7 lines, 1 constant\n${indented(second, 2)}`);
   expectNoNumbers(text);
@@ -127,7 +127,7 @@ it('the report has sources, changes, lineage and failures, but no parameter map'
 
 const pageText = (page: Page) => readPage(sentPage(page));
 
-it('the view shows sources, changes and errors, and does not execute programs', async () => {
+it('the view shows changes of programs and the reply of each attempt, and executes no program', async () => {
   expect(pageText(await liveRunPage('r', path))).toContain('iteration 2: changes from iteration 1');
   const text = pageText(await iterationPage('r', path, 2));
   expect(text).toContain('iteration 2: changes from iteration 1');
@@ -137,7 +137,7 @@ it('the view shows sources, changes and errors, and does not execute programs', 
   await expect(episode).rejects.toThrow('which the view never does');
 });
 
-it('tables contain the source, the structure and the constants of each program', async () => {
+it('the table of evaluations contains the source, the structure and the constants of a program', async () => {
   const structure = structures.at(-1)!.toString(16).padStart(12, '0');
   const out = join(dirname(path), 'export');
   await told('export', '--format', 'csv', '--out', out);

@@ -53,14 +53,14 @@ describe('renderReport', () => {
     expect(text).toContain('Evaluations 120 20 in the warm-up');
   });
 
-  it('states that nothing was confirmed', () => {
+  it('says if nothing was confirmed', () => {
     const unconfirmed = visibleText(renderReport(runFixture({ unconfirmed: true })));
     expect(unconfirmed).toContain('Confirmed mean return – not confirmed yet');
     expect(unconfirmed).toContain(', not confirmed');
     expect(unconfirmed).toContain('interrupted by the user');
   });
 
-  it('shows every reply and failure', () => {
+  it('shows every reply, and explains failures', () => {
     for (const call of data.calls) {
       if (call.completion !== undefined) expect(text).toContain(collapse(call.completion.text));
     }
@@ -122,7 +122,7 @@ describe('untrusted text', () => {
 });
 
 describe('the report of an unusual run', () => {
-  it('says that nothing has been done yet', () => {
+  it('says if nothing has been done yet', () => {
     const { confirmations: _, best: __, reason: ___, ...manifest } = data.manifest;
     const empty = renderReport({
       ...data,

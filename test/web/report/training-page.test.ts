@@ -26,7 +26,7 @@ const about = {
   outcome: { ended: 'complete', step: 4 },
 };
 
-it('the text and the page of a training run show the same final figure', () => {
+it('the text and the page of a training run show the same best result', () => {
   const path = training(about, [
     { kind: 'start', step: 0, totalSteps: 4, measured: 'share of baselines beaten' },
     { kind: 'evaluation', step: 0, meanReward: 0.25, best: true },

@@ -105,11 +105,11 @@ describe('the order', () => {
     expect(names('name')).toEqual(['a', 'b', 'c', 'd']);
     expect(compareValues(null, 1, -1)).toBe(1);
   });
+});
 
-  it('accepts earlier names of fields', () => {
-    expect(fieldOf('best').key).toBe('observed');
-    expect(fieldOf('done').get(item('x'))).toBe(0.5);
-  });
+it('fieldOf accepts earlier names of fields', () => {
+  expect(fieldOf('best').key).toBe('observed');
+  expect(fieldOf('done').get(item('x'))).toBe(0.5);
 });
 
 describe('groups', () => {
@@ -123,7 +123,7 @@ describe('groups', () => {
   ];
   const groups = groupsOf(items, ['model.temperature']);
 
-  it('share their values and their environment, and exclude directories of runs', () => {
+  it('have items with the same values and environment, and exclude directories of runs', () => {
     expect(groups.map(({ environment, items: own, values }) => [environment, values, own.length])).toEqual([
       ['CartPole-v1', [0.7], 2],
       ['CartPole-v1', [1], 1],

@@ -98,7 +98,7 @@ function addScaled(a: HeadVector, factor: number, b: HeadVector): HeadVector {
   return { outputs: sum(a.outputs, b.outputs), own: sum(a.own, b.own) };
 }
 
-/** Takes one Adam step in place. Returns the norm of the policy's gradient before clipping. */
+/** Takes one Adam step for each network, in place. Returns the norm of the policy's gradient before clipping. */
 export function ppoStep(
   state: PpoState,
   { gradient, valueGradient }: Pick<PpoLoss, 'gradient' | 'valueGradient'>,

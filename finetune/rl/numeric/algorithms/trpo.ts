@@ -1,7 +1,7 @@
 /**
  * Trust region policy optimization (Schulman et al. 2015, arXiv:1502.05477). Takes a step along the natural gradient,
- * whose KL divergence is at most `maxKl` to second order. Halves the step until its actual gain and divergence are
- * acceptable.
+ * with a KL divergence of `maxKl` to second order, and halves it until its actual gain and divergence are acceptable.
+ * If they never are, the policy stays unchanged.
  */
 import { axpy, dot } from '../../../../src/proposers/linear-algebra.js';
 import type { Distributions, NumericPolicy } from '../network/policy.js';

@@ -310,7 +310,7 @@ export class Walker {
     }
   }
 
-  /** Takes the thing, wherever it is. */
+  /** Goes to the thing, if it is on the floor or in or on furniture, and takes it. */
   fetch(thing: number): void {
     const { name, at } = this.#house.things[thing]!;
     if (at.kind === 'floor') {

@@ -143,7 +143,7 @@ function compareByFacts(a: WorldAction, b: WorldAction): number {
   return 0;
 }
 
-/** Returns the facts that can match the pattern; if one of its objects is bound, only facts with that object. */
+/** Returns the facts that can match the pattern: those with its rarest bound object, or all if no object is bound. */
 function matchingFacts(
   { predicate, slots }: CompiledPattern,
   bound: readonly number[],

@@ -14,7 +14,7 @@ export interface WorldObject {
   readonly type: string;
 }
 
-/** The objects of a game, and all facts about them that have occurred. */
+/** The objects of a game, and all facts about them that have been used so far. */
 export class Vocabulary {
   readonly objects: readonly WorldObject[];
   readonly #numbers: ReadonlyMap<string, number>;

@@ -287,7 +287,7 @@ function expandRule(
   return { name, preconditions, postconditions: [...keptFacts, ...gainedFacts], texts };
 }
 
-/** Gives each placeholder the type that is declared for it anywhere in the rule. */
+/** Returns a function that gives each placeholder the type declared for it anywhere in the rule. */
 function typeAssigner(patterns: readonly Pattern[]): (pattern: Pattern) => Pattern {
   const types = new Map<string, string>();
   for (const { name, type } of patterns.flatMap(({ placeholders }) => placeholders))

@@ -48,7 +48,7 @@ export class Plan {
 
   /** Removes parts of the plan that the facts make unnecessary. @returns true if anything was removed */
   #shorten(facts: FactSet, action: PlannedAction | undefined): boolean {
-    // Neither the facts nor the plan has changed since the last check.
+    // Stop if neither the facts nor the plan has changed since the last check.
     if (action && !gainsOf(action).length && !lossesOf(action).length && this.#tree.isOrdered) return false;
     let plan = shorterPlan(this.#tree.inOrder(), facts);
     const hasShortened = plan !== undefined;
@@ -251,7 +251,7 @@ function comesBefore(a: PlanElement, b: PlanElement): boolean {
   return takenCount(a, b) > takenCount(b, a);
 }
 
-/** Sorts up to 63 items like Python's `sort`, whose algorithm matters because `comesBefore` isn't an order relation. */
+/** Sorts as Python sorts up to 63 items. The algorithm matters, because `comesBefore` isn't an order relation. */
 function insertionSorted(elements: readonly PlanElement[]): PlanElement[] {
   if (elements.length < 2) return [...elements];
   const isDescending = comesBefore(elements[1]!, elements[0]!);

@@ -98,7 +98,7 @@ class Story {
     });
   }
 
-  /** Returns the text printed since the last command, without its echo and the prompt. */
+  /** Returns and clears the text printed since the last command, without the command's echo and the prompt. */
   takeText(command = ''): string {
     const text = this.#printed.trimStart();
     this.#printed = '';
@@ -278,7 +278,7 @@ class StoryPlay implements TextGame {
 const winPattern = /the end|won|victory/i;
 const bannerEnd = '$$$$$$$ ';
 
-/** Cuts out the lines of `tw-trace-actions`: `[opening the trunk]` and `[opening the trunk - succeeded]`. */
+/** Separates the text from the trace, e.g. `[opening the trunk - succeeded]`; lists the events that succeeded. */
 function separateEvents(printed: string): { readonly text: string; readonly events: readonly string[] } {
   const events: string[] = [];
   let text = printed;

@@ -29,7 +29,7 @@ function preparation(scene: Scene, object: number): { readonly cut: string; read
 /** Returns the object's name in commands. */
 const nameOf = ({ infos }: Scene, object: number): string => infos[object]?.name ?? '';
 
-/** Lists the objects with `fact(object, place)`: the most recently moved first, then by type and order in the file. */
+/** Lists the objects with `relation(object, place)`, most recently moved first, then by type and order in the file. */
 function contents(scene: Scene, relation: string, place: number): readonly number[] {
   const { vocabulary, facts, lastMoves } = scene;
   const found = [...facts.withObject(`${relation}/2`, 1, place)].map(({ objects }) => objects[0]!);

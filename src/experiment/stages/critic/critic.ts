@@ -59,7 +59,7 @@ async function revise(
     best: earlierBest,
   });
   const areEdits = config.policy?.kind === 'program' && config.policy.edits;
-  // The number after those of the proposals.
+  // The revision's number follows those of the proposals.
   const candidate = config.candidates;
   const { end, proposals } = await askProposer(experiment, critic.proposer, stop, {
     iteration,

@@ -52,7 +52,7 @@ function multiplesBetween(
 
 const format = /^(-?)(?:(0|[1-9]\d*)(?:(\.)(\d*))?)?$/;
 
-/** Minimum number of characters that complete a text to an allowed value; Infinity if none starts with it. */
+/** Returns the fewest characters that complete a text to an allowed value; Infinity if none starts with it. */
 type Shortfall = (text: string) => number;
 
 /** Allows two spellings of each choice if they parse to exactly its value: with all decimals, and the shortest one. */
@@ -69,7 +69,7 @@ function rangeShortfall({ low, high, decimals }: NumberKind): Shortfall {
   const unit = 10 ** decimals;
   const { lowest, highest } = multiplesBetween(low, high, decimals);
   const maxDigits = String(Math.floor(Math.max(Math.abs(low), Math.abs(high)))).length;
-  /** True if the range contains a multiple of `step`; -0 doesn't count. */
+  /** True if an allowed number has a magnitude in [from, to] that is a multiple of `step`; -0 doesn't count. */
   const hasMultiple = (negative: boolean, from: number, to: number, step: number) => {
     const [min, max] = negative ? [Math.max(from, 1, -highest), -lowest] : [Math.max(from, lowest), highest];
     return Math.ceil(min / step) * step <= Math.min(to, max);

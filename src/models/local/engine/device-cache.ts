@@ -42,7 +42,7 @@ export async function openDeviceCaches(shape: CacheShape): Promise<DeviceCacheFa
 
 type TensorEmitter = (g: GraphBuilder, shape: CacheShape) => (index: number) => Value;
 
-/** Opens a graph with 2 × layers outputs, which stay on the device if `located`. */
+/** Opens a graph with 2 × layers outputs, which stay on the device if `onDevice`. */
 function openGraph(shape: CacheShape, emit: TensorEmitter, onDevice: boolean): Promise<ort.InferenceSession> {
   const g = new GraphBuilder();
   const emitTensor = emit(g, shape);

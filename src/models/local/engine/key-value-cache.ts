@@ -96,7 +96,7 @@ export class KeyValueCache implements TokenCache {
     this.#layOut(lengths, largest([1, ...lengths]), [...lengths.keys()]);
   }
 
-  /** The capacity grows to a multiple of `block`, so with large blocks, appending a token rarely moves data. */
+  /** The capacity grows to a multiple of `blockSize`, so with large blocks, appending a token rarely moves data. */
   append(entries: NewEntries, blockSize = 1): void {
     const { kvHeads, headDim, layers } = this.shape;
     const length = this.length + entries.tokens;
@@ -158,7 +158,7 @@ export class KeyValueCache implements TokenCache {
 
   /**
    * Rearranges the stored tokens for new numbers of rows and slots; one must not grow while the other shrinks.
-   * `lengths`: number of tokens in each new row; `kept`: old index of each row that is kept; these rows come first.
+   * `lengths`: number of tokens in each new row; `keptRows`: old index of each kept row; these rows come first.
    */
   #layOut(lengths: number[], capacity: number, keptRows: readonly number[]): void {
     const { kvHeads, headDim } = this.shape;

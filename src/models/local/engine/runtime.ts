@@ -99,7 +99,7 @@ function newEntries(results: Record<string, ort.Tensor>, layers: number, tokens:
   return { keys: parts.slice(0, layers), values: parts.slice(layers), tokens };
 }
 
-/** Creates caches on the device with WebGPU, otherwise in memory: in Node, only WebGPU can keep tensors on a device. */
+/** Opens a factory of caches on the device (WebGPU) or in memory: in Node, only WebGPU can keep tensors on a device. */
 async function openCaches({ device }: SessionSettings, shape: CacheShape) {
   if (device === shaderDevice) return openDeviceCaches(shape);
   return { newCache: () => new KeyValueCache(shape), close: async () => undefined };

@@ -29,7 +29,7 @@ export interface StartedRequest extends QueuedRequest {
   readonly cachedPrompt: CachedPrompt;
   readonly cachedTokens: number;
   readonly candidates: Candidate[];
-  /** `cachedPrompt.tokens` after reading the prompt. If it is another list now, another request uses the prompt. */
+  /** The list `cachedPrompt.tokens` after reading the prompt; another request that uses the prompt replaces it. */
   tokensAfterRead?: readonly number[];
 }
 
@@ -79,7 +79,7 @@ export class CandidateRows {
     return this.#ownCache.join !== undefined;
   }
 
-  /** May be called only while there are no rows. */
+  /** Prepares for one prompt or, with `mixesPrompts`, several. May be called only while there are no rows. */
   begin(mixesPrompts: boolean): void {
     this.#mixesPrompts = mixesPrompts;
     this.#ownCache.reset(0);

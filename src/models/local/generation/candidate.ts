@@ -8,7 +8,7 @@ import type { GeneratedReply, GenerationJob } from './protocol.js';
 
 export interface GenerationRequest
   extends Pick<GenerationJob, 'seeds' | 'maxTokens' | 'conversation' | 'sampledLogProbabilities'> {
-  /** Only for a graph that has adapter inputs; after they change, call `TextGenerator.forget`. */
+  /** Only for a graph that has adapter inputs; after they change, call `TextGenerator.clearCache`. */
   readonly adapter?: AdapterInputs;
   readonly prompt: readonly number[];
   /** System message. Only cached prompts with the same system message are reused. */
@@ -21,7 +21,7 @@ export interface GenerationRequest
 }
 
 export interface GenerationHooks {
-  /** Called before each run of the model; if it returns true, the generation ends with `AbortedError`. */
+  /** Called before each forward pass; if it returns true, the generation ends with `AbortedError`. */
   isAborted(): boolean;
   readonly onRead?: OnRead | undefined;
 }
@@ -56,7 +56,7 @@ export class Candidate {
     return this.#finishReason !== undefined;
   }
 
-  /** Chooses the next token from its logits, which it modifies, and adds any forced tokens after it. */
+  /** Chooses the next token from `logits`, which it modifies, and adds any forced tokens that follow. */
   chooseNext(logits: Float32Array): void {
     const { sampledLogProbabilities, sampling } = this.#request;
     const mask = this.#mask;

@@ -56,7 +56,7 @@ export class TextGenerator {
   #prefilling: StartedRequest[] = [];
   #isRunning = false;
 
-  /** `maxRequests`: number of concurrent requests. `memory`: limits in bytes for rows and for cached prompts. */
+  /** `maxRequests`: maximum number of concurrent requests. `memory`: limits in bytes for rows and cached prompts. */
   constructor(
     session: DecoderSession,
     config: DecoderConfig,

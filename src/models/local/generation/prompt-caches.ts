@@ -13,6 +13,7 @@ export interface PromptKind {
   readonly conversation?: string | undefined;
   /** System message; separates the prompts of different stages, so that alternating calls don't evict each other. */
   readonly system?: string | undefined;
+  /** True if longrope rotates the keys with its factors for long sequences. */
   readonly isLong: boolean;
 }
 

@@ -8,14 +8,14 @@ export interface TokenBlocks {
   /** int32 [F, P] and [F, G, A]: index of the token in each slot; for an empty slot, the index of a padding token. */
   readonly prompts: Value;
   readonly replies: Value;
-  /** int32 of the same shapes: each token's position in its sequence; for empty slots, one that is never attended to. */
+  /** int32 of the same shapes: each token's position in its sequence; for empty slots, a position never attended to. */
   readonly promptPositions: Value;
   readonly replyPositions: Value;
   /** int32 [N]: the slot of each token; the slots of the prompts come first. */
   readonly slots: Value;
 }
 
-/** Returns a function that maps a layer's window to its attention. */
+/** Returns a function that maps a layer's window to the function that emits the layer's attention. */
 export function emitBlockMixer(
   build: DecoderBuild,
   { prompts, replies, promptPositions, replyPositions, slots }: TokenBlocks,

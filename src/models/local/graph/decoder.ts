@@ -119,7 +119,7 @@ function embedTokens(build: DecoderBuild, { ids, positions }: DecoderInputs, fla
   return g.op('Reshape', [embeddings, flat]);
 }
 
-/** Emits the factors by which the queries of the new tokens are scaled: [S, 1, 1, 1] or [P, S, 1, 1, 1]. */
+/** Emits the factors, if any, by which the new tokens' queries are scaled: [S, 1, 1, 1] or [P, S, 1, 1, 1]. */
 function emitQueryGrowth(build: DecoderBuild, positions: Value): Value | undefined {
   const { g, precision } = build;
   const { queryGrowth } = build.config;

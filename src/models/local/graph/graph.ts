@@ -92,6 +92,7 @@ export class GraphBuilder {
     return sizeOperators.has(op) && inputs.every((name) => this.#integers.has(name));
   }
 
+  /** Adds an operator with `outputCount` results, and returns their names. */
   addNode(
     op: string,
     inputs: readonly Value[],

@@ -46,7 +46,7 @@ export function multipliedMatrices(config: DecoderConfig, weights: StoredTensors
 }
 
 /**
- * Provides products with packed matrices; `exact` provides all other parameters. On a CPU, activations are rounded to
+ * Provides products with packed matrices; `base` provides all other parameters. On a CPU, activations are rounded to
  * 8-bit numbers, with one scale per block (accuracy level 4). Embeddings are looked up in the packed matrices only if
  * the file itself has blocks.
  * @param stacking whether adjacent matrices that multiply the same x are combined
@@ -129,7 +129,7 @@ function stackTensors(parts: readonly (StoredTensor | undefined)[]): StoredTenso
   return { ...first, name, shape: [rows, ...first.shape.slice(1)], length: end - first.offset };
 }
 
-/** Computes all products in float32. The matrices are unpacked when the session loads, so they need their full size. */
+/** Computes all products in float32. Matrices are unpacked when the session loads, and then take up their full size. */
 export function unpackedParameters(
   g: GraphBuilder,
   { matrices }: PackedWeights,

@@ -8,7 +8,7 @@ import type { DecoderBuild } from './parameters.js';
  * Returns the width / 2 angular frequencies in radians per token. They are rounded to float32 where the reference
  * implementation rounds, because high positions multiply the error. Llama-3: Grattafiori et al. 2024 (arXiv
  * 2407.21783) and Meta's `apply_scaling`. YaRN: Peng et al. 2023 (arXiv 2309.00071). LongRoPE: Ding et al. 2024
- * (arXiv 2402.13753); `long` selects its factors for long sequences.
+ * (arXiv 2402.13753); `isLong` selects its factors for long sequences.
  */
 export function ropeFrequencies(rope: Rope, width: number, isLong = false): number[] {
   const thetaPowers = Array.from({ length: width / 2 }, (_, i) =>

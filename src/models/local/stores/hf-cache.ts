@@ -1,4 +1,4 @@
-/** The Hugging Face cache: `models--ORG--NAME/refs/REVISION` holds a commit id; `snapshots/COMMIT/` links to blobs. */
+/** The Hugging Face cache: `models--ORG--NAME/refs/REVISION` is a commit id; `snapshots/COMMIT/` has files or links. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';

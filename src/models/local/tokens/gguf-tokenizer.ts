@@ -136,7 +136,7 @@ function characterBpe(
   };
 }
 
-/** Sorts merges by descending score, because SentencePiece merges the pair whose piece has the highest score. */
+/** Derives merges from scores: SentencePiece always merges the pair whose piece has the highest score. */
 function scoredMerges(
   vocab: Vocabulary,
   tokens: readonly string[],

@@ -27,7 +27,6 @@ import {
 } from './tokenizer-settings.js';
 
 export interface ChatTokenizer {
-  /** Renders the prompt as text. */
   promptText(messages: readonly ChatMessage[]): string;
   /** Encodes the prompt. Control tokens in messages stay text, except the ones allowed in assistant messages. */
   encodePrompt(messages: readonly ChatMessage[]): number[];

@@ -37,7 +37,6 @@ const unknownKeyProblem = (file: string, field: string, value: unknown): Problem
   hint: ignoreHint(field),
 });
 
-/** Explains how to ignore a key. */
 export function ignoreHint(key: string): string {
   return `if it changes nothing, ignore it with model.ignoreKeys=[${key}] (in training configs, ignoreKeys) or --ignore-keys ${key}`;
 }

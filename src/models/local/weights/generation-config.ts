@@ -41,7 +41,7 @@ export function readGenerationDefaults(directory: string): GenerationDefaults {
   };
 }
 
-/** Resolves each sampling setting: the first in `chosen` that sets it, then `published`, then `plainSampling`. */
+/** Resolves each sampling setting: the first in `choices` that sets it, then `defaults`, then `plainSampling`. */
 export const samplingOf = (defaults: GenerationDefaults, choices: readonly SamplingChoice[] = []): Sampling =>
   choices.reduceRight(resolveSampling, resolveSampling(plainSampling, defaults)) as Sampling;
 

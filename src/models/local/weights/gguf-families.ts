@@ -58,7 +58,7 @@ export const storedNumbers = ({ tensors }: GgufFile, name: string): readonly num
   return stored && [...toFloat32(readTensorBytes(stored), stored.dtype)];
 };
 
-/** @param stated n if every n-th layer is global, or a list that is true for each local layer */
+/** @param pattern n if every n-th layer is global, or a list that is true for each local layer */
 const gemmaPattern = (pattern: unknown) =>
   Array.isArray(pattern)
     ? { layer_types: pattern.map((isLocal) => (isLocal ? 'sliding_attention' : 'full_attention')) }

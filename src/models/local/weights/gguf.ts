@@ -168,7 +168,7 @@ function readTensorInfo(reader: HeaderReader): TensorInfo {
   return { name, shape, type: reader.number(4), offset: reader.number(8) };
 }
 
-/** Locates the tensors in the file, and checks that they are aligned, within the file, and don't overlap. */
+/** Locates the tensors in the file, and checks that they are aligned, lie within the file and don't overlap. */
 function locateTensors(
   infos: readonly TensorInfo[],
   metadata: GgufFile['metadata'],

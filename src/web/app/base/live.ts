@@ -18,7 +18,7 @@ export type ConnectionState = 'live' | 'lost' | 'refused';
 
 export const OnConnectionState = createContext<(state: ConnectionState) => void>(() => undefined);
 
-/** Key in local storage. Unlike cookies, it can't be read by pages on other ports. */
+/** Key in local storage, which pages on other ports can't read, unlike cookies. */
 const tokenKey = 'policyloop view';
 
 /** If the URL contains the token, stores it in local storage and removes it from the address bar. */
@@ -39,7 +39,7 @@ const refusedPauseMs = 3000;
 
 /**
  * Receives server-sent events while the component is mounted.
- * @param query query string: `of` (name of an item) or `all`, and `key` (config keys whose values to include)
+ * @param query what to watch: `of` (name of an item) or `all`, and `key` (config keys whose values to include)
  */
 export function useLive(query: string, listener: Listener): void {
   const onState = useContext(OnConnectionState);

@@ -18,7 +18,7 @@ export function ChartFigure({ chart }: { readonly chart: Chart }) {
   const [container, width] = useWidth();
   const [hidden, setHidden] = useState<HiddenLabels>(() => defaultHidden(chart));
   const [zoom, setZoom] = useState<Extent | undefined>(undefined);
-  /** Horizontal positions at which the pointer was pressed and is now, in pixels. */
+  /** Horizontal positions, in pixels, where the pointer was pressed and where it is now. */
   const [drag, setDrag] = useState<Extent | undefined>(undefined);
   /** Index of the last point selected with the pointer or keyboard; -1 before the first. */
   const [lastIndex, setLastIndex] = useState(-1);

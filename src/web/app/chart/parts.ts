@@ -21,7 +21,7 @@ export function useWidth() {
   return [element, width] as const;
 }
 
-/** The files of the page's charts, by the data of the charts. */
+/** Maps the data of each chart on the page to the chart's file. */
 export const ChartFiles = createContext<ReadonlyMap<object, ChartFile>>(new Map());
 
 interface Props {

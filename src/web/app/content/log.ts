@@ -20,7 +20,7 @@ function unpackPrompts(packed: PackedPrompts): Prompts {
 
 interface LogProps {
   readonly prompts: PackedPrompts;
-  /** Number of proposals by filter; empty if the log isn't filtered. */
+  /** Number of proposals for each filter; empty if the log has no filters. */
   readonly counts: readonly (readonly [filter: string, label: string, count: number])[];
   readonly children?: ComponentChildren;
 }

@@ -25,7 +25,7 @@ function WholePage({ name, query }: Props) {
   useLive(queryOf({ of: name }), {
     onItems: ({ changed: [changedItem], whole }) => {
       if (changedItem === undefined) return;
-      // `latest` is the address of a run with another name.
+      // `latest` stands for a run with another name, so go to the address of that run.
       if (changedItem.name !== name) return visit(itemAddress(changedItem.name), true);
       // Refresh the page, because it shows the status too.
       if (item !== undefined && !whole && changedItem.status !== item.status) refresh();

@@ -20,7 +20,7 @@ interface Props {
   readonly clear: () => void;
 }
 
-/** A constant, because a new function would run at every rendering and not only when the field appears. */
+/** Defined once, because a new function would run after every rendering, not only when the field appears. */
 const focusField = (field: HTMLInputElement | null) => field?.focus();
 
 /** Maximum number of runs to name in the URL of a comparison. */

@@ -56,7 +56,7 @@ function cellOf(item: Item, key: string) {
   }
 }
 
-/** Returns the planned number of units; for a completed run, those done, because a target or limit may end it early. */
+/** Returns the planned number of units or, for a completed run, the number done: a target or limit may end it early. */
 const plannedUnits = ({ done, of, status }: Item) => (status === 'completed' ? done : of);
 
 const progressBar = (label: string, done: number, of: number, unit: string) =>

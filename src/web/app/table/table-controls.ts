@@ -53,7 +53,7 @@ export function TableControls({ change, groups, items, known, loadKeys, problems
 <${ColumnChoice} columns=${columns} known=${known} loadKeys=${loadKeys} change=${change} />`;
 }
 
-/** Summarises how many items are running or failed, and their calls and cost. */
+/** Summarises the items: how many are running or have failed, and the calls and cost of all. */
 function totalTexts(items: readonly Item[]): readonly string[] {
   const count = (status: Item['status']) => items.filter((item) => item.status === status).length;
   const sum = (key: 'calls' | 'cost') => items.reduce((total, item) => total + (item[key] ?? 0), 0);

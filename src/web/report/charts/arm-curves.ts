@@ -9,7 +9,7 @@ import { type Chart, chartFigure, type Series } from '../../chart.js';
 export interface CurveArm {
   readonly name: string;
   /**
-   * Best return so far of each run: one value per iteration, starting with 0, or one per `step` evaluations.
+   * Best return so far of each run: one value per iteration, from iteration 0, or one per `step` evaluations.
    * Unfinished runs have fewer values.
    */
   readonly curves: readonly (readonly number[])[];
@@ -33,8 +33,8 @@ interface CurveOptions {
 const maxBands = 4;
 
 /**
- * Plots the mean best return so far of each arm with its 95% interval, and confirmed returns at the right edge. For a
- * single arm, also plots its runs.
+ * Plots the mean best return so far of each arm with its 95% interval, and confirmed returns at the right edge. If
+ * there is only one arm and it has several runs, also plots each run.
  */
 export function armCurves(arms: readonly CurveArm[], { areMeans = true, step }: CurveOptions = {}): Content {
   const meanCurves = arms.map(({ curves, range }) => meanCurve(curves, range));

@@ -53,7 +53,7 @@ function choiceName(choice: number, label: string | undefined): string {
   return label === undefined || label === number ? number : `${number} ${label}`;
 }
 
-/** Scales scores to [0, 1]. Clips low outliers, because they would make all other scores look the same. */
+/** Scales scores to [0, 1]. Clips low outliers, which would make all other scores look the same. */
 function scoreShares(entries: readonly BufferEntry[]): readonly number[] {
   const sorted = entries.map(({ score }) => score).toSorted((a, b) => a - b);
   const [least, high, lower] = [sorted[0]!, sorted.at(-1)!, quantile(sorted, 0.25)];

@@ -157,7 +157,7 @@ function evaluationSeries(points: readonly Point[], areExtremes: boolean): reado
   });
 }
 
-/** Places candidates on the iteration axis: evenly spaced between their iteration and the next. */
+/** Returns a function that places candidates on the iteration axis, evenly between their iteration and the next one. */
 function candidatePositions(candidates: readonly CandidateId[]): (place: CandidateId) => number {
   const sizeOf = (own: readonly CandidateId[]) => largest([1, ...own.map(({ candidate }) => candidate + 1)]);
   const warmupSize = sizeOf(candidates.filter(({ iteration }) => iteration === 0));

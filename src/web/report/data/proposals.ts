@@ -72,7 +72,7 @@ export function loggedProposals(
   return [...proposals.values()].toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate);
 }
 
-/** Returns the member, leg or tuning search that proposed the policy at a place; undefined in a run without any. */
+/** Returns the member, leg or tuning search that proposed a candidate; undefined in a run without any. */
 export const memberAt = (proposals: readonly LoggedProposal[], id: CandidateId): string | undefined =>
   proposals.find((one) => one.iteration === id.iteration && one.candidate === id.candidate)?.member;
 
@@ -88,9 +88,7 @@ export const isFailed = ({ outcome }: Pick<LoggedAttempt, 'outcome'>): boolean =
 export const isRejected = ({ attempts, entry }: LoggedProposal): boolean =>
   entry === undefined && attempts.every(isFailed);
 
-export function hasFailure({ attempts }: LoggedProposal): boolean {
-  return attempts.some(({ outcome }) => outcome.kind !== 'accepted');
-}
+export const hasFailure = ({ attempts }: LoggedProposal): boolean => attempts.some(isFailed);
 
 export const proposalId = ({ iteration, candidate }: CandidateId) => `iteration-${iteration}-${candidate}`;
 

@@ -5,7 +5,7 @@ import { type CandidateId, hasFailure, type LoggedProposal, proposalId, type Run
 
 const maxShown = 500;
 
-/** Number of new bests, of failures and of all proposals to show, evenly spaced, if there are more than `maxShown`. */
+/** Maximum size of the samples of new bests, of failures and of all proposals, if there are more than `maxShown`. */
 const maxPerKind = 120;
 
 /** The proposals that a page shows in full. */

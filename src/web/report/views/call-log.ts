@@ -17,6 +17,7 @@ import { factList } from '../../study.js';
 import { packPrompts } from '../data/prompt-store.js';
 import {
   hasFailure,
+  isFailed,
   isRejected,
   type LoggedProposal,
   proposalId,
@@ -52,7 +53,7 @@ ${proposalList(manifest.run, { calls, proposals }, [
 ])}`;
 }
 
-/** Lists proposals with their calls. @param counts number of proposals by filter; without any, all are shown open */
+/** Lists proposals with their calls. @param counts number of proposals for each filter; if empty, all are expanded */
 export function proposalList(
   run: string,
   { calls, proposals }: Pick<ShownCalls, 'calls' | 'proposals'>,
@@ -105,7 +106,7 @@ function replyLimit(calls: readonly CallRecord[]): number {
 function proposalEntry(proposal: LoggedProposal, log: LogContext, isOpen: boolean): Content {
   const { iteration, candidate, attempts, entry, improved, member, purpose } = proposal;
   const isLost = isRejected(proposal);
-  const failureCount = attempts.filter(({ outcome }) => outcome.kind !== 'accepted').length;
+  const failureCount = attempts.filter(isFailed).length;
   const lastCall = log.calls.get(attempts.at(-1)?.index ?? -1);
   const reply = lastCall?.completion?.text ?? '';
   const reason = statedReason(reply.slice(0, maxTextLength));
@@ -161,7 +162,7 @@ function outcomeText({ completion, outcome }: CallRecord): Content | undefined {
   }
 }
 
-/** Shows the program, unless the reply already does. */
+/** Shows the program, unless the reply already contains it. */
 const programView = (source: string, reply = '') =>
   html`${!reply.includes(source.trim()) && html`<details><summary>Program</summary>${new Part('source-code', { source })}</details>`}`;
 

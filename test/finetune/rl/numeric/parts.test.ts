@@ -92,7 +92,7 @@ describe.each([
   });
 });
 
-describe('GPT-2 under a policy head', () => {
+describe('GPT-2 with a policy head', () => {
   const opened: { close(): Promise<void> }[] = [];
   afterEach(async () => {
     for (const one of opened.splice(0)) await one.close();

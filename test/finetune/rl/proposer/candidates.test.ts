@@ -35,7 +35,7 @@ describe('the improvement reward', () => {
     expect(found).toEqual([10 / spread, -6 / spread]);
   });
 
-  it("works when the run's returns have no spread or there is no history", async () => {
+  it('is not divided by a spread of 0, and grows with the return if there is no history', async () => {
     expect(await rewarded({ kind: 'improvement' }, group([scored(3), scored(3)], [1, 1]))).toEqual([2, 2]);
     const [high, low] = await rewarded({ kind: 'improvement' }, group([scored(3), scored(1)], []));
     expect(high! > low!).toBe(true);
@@ -49,7 +49,8 @@ describe('the return reward', () => {
   });
 
   it('requires both bounds', () => {
-    expect(rewardSchema.safeParse({ kind: 'return', low: 1 }).success).toBe(false);
+    for (const bound of [{ low: 1 }, { high: 1 }])
+      expect(rewardSchema.safeParse({ kind: 'return', ...bound }).success).toBe(false);
   });
 });
 
@@ -68,7 +69,7 @@ describe('a reply that repeats a policy from the history', () => {
     [{ kind: 'rank' }, [1, 0, 0.5]],
     [{ kind: 'improvement' }, [5 / Math.sqrt(50), -1, -6 / Math.sqrt(50)]],
     [{ kind: 'return', low: 0, high: 20 }, [0.75, 1, 0.2]],
-  ])('with %j earns the lowest reward unless kind is return', async (written, expected) => {
+  ])('earns the lowest reward, except from the return reward: %j', async (written, expected) => {
     expect(await rewarded(written, group([scored(15), repeated, scored(4)]))).toEqual(expected);
   });
 });
@@ -107,7 +108,7 @@ describe("a user's reward module", () => {
     expect(await given('candidates.map(() => history.length)')).toEqual([2, 0, 2]);
   });
 
-  it('is reported when it does not return one finite number per candidate', async () => {
+  it('is rejected when it does not return one finite number per candidate', async () => {
     await expect(given('[1]')).rejects.toThrow(/3 finite numbers/);
     await expect(given('candidates.map(() => NaN)')).rejects.toThrow(/3 finite numbers/);
   });

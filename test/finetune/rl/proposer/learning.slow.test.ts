@@ -103,7 +103,7 @@ describe('a proposer', () => {
     }
   });
 
-  it('takes its final figure from other runs than those that choose the weights', async () => {
+  it('is finally measured in runs other than those that choose the weights', async () => {
     const prompts: string[] = [];
     const change = (learning: OpenedLearning): OpenedLearning => ({
       ...learning,
@@ -189,13 +189,13 @@ describe('the config of a proposer', () => {
     ['a model within the run settings', withRun({ model: { provider: 'random' } }), /^1: experiment\.model/],
     ['candidates within the run settings', withRun({ candidates: 4 }), /^1: experiment\.candidates/],
     ['fresh episodes', withRun({ evaluation: { seeds: 'fresh' } }), /evaluation\.seeds can't be set/],
-    ['an unknown environment key', { tasks: [{ environmnt: 'x' }] }, /tasks/],
+    ['an unknown key in a task', { tasks: [{ environmnt: 'x' }] }, /tasks/],
     ['groups of a single candidate', { groupSize: 1 }, /groupSize/],
     ['swapped bounds', { reward: { kind: 'return', low: 2, high: 1 } }, /reward\.low/],
     ['an empty list of baselines', { baselines: [] }, /baselines/],
-  ])('is rejected: %s', (_, changes, expected) => {
+  ])('is rejected with %s', (_, changes, expected) => {
     expect(problemsOf(changes).join('\n')).toMatch(expected);
   });
 
-  it('is accepted without these changes', () => expect(problemsOf({})).toEqual([]));
+  it('is accepted if it is valid', () => expect(problemsOf({})).toEqual([]));
 });

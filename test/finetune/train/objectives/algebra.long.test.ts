@@ -21,7 +21,7 @@ const objectives: Readonly<Record<string, Written>> = Object.fromEntries([
   ['reinforce', { kind: 'reinforce', entropy: 0.01 }],
 ]);
 
-describe.each(Object.entries(objectives))('%s', (_, settings) => {
+describe.each(Object.entries(objectives))('the objective %s', (_, settings) => {
   it('does not depend on order, padding, packing or accumulation', async () => {
     const update = someCompletions(1);
     const layouts = [
@@ -65,7 +65,7 @@ describe('on-policy updates', () => {
   it.each([
     ['dr_grpo', 1 / context.maxCompletionTokens],
     ['dapo', update.length / tokens],
-  ] as const)('%s is REINFORCE with a different normalisation', async (variant, factor) => {
+  ] as const)('of %s equal those of REINFORCE up to a normalisation factor', async (variant, factor) => {
     const [plain] = await updates({ kind: 'reinforce', ...none }, {}, update);
     const [own] = await updates({ kind: 'grpo', variant, ...none }, { reused: false }, update);
     expect(
@@ -76,7 +76,7 @@ describe('on-policy updates', () => {
     ).toBeLessThan(1e-12);
   });
 
-  it('log-probabilities computed in advance give the same update', async () => {
+  it('are the same with log-probabilities computed in advance', async () => {
     const [fresh] = await updates({ kind: 'grpo', ...none }, { reused: false }, update);
     const read = new Map(fresh!.examples.map(({ example, logp }) => [example, logp]));
     const again = update.map((one) => ({ ...one, oldLogp: read.get(one) }));

@@ -65,7 +65,7 @@ describe('tokens sampled from an allowed set', () => {
     }
   });
 
-  it('can be absent, and the log-probabilities then equal those of an unconstrained graph', async () => {
+  it('can be absent, and log-probabilities are then those of an unconstrained graph', async () => {
     const plain = update.map(({ allowed: _, ...one }) => one);
     const [constrained, free] = [
       await read({ ...likelihood(1), constrained: true }, plain),

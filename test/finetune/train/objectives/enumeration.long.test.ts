@@ -112,7 +112,7 @@ describe('a policy over two-token answers', async () => {
   ];
 
   it.each(cases)(
-    '%s: sampled gradients match the exact gradient within three standard errors',
+    '%s: sampled gradients match a multiple of the exact gradient within three standard errors',
     async (_, written, baseline, factor) => {
       const random = createGenerator(41);
       const { objective, inputs } = policyObjective(objectiveSchema.parse(written), context);

@@ -43,7 +43,7 @@ it.each<readonly [object, Partial<RlExample>, object]>([
     { oldLogp: [7], returns: [8], oldValues: [9] },
     { weights: 1 / 6, old_logp: [7], returns: [8], old_values: [9] },
   ],
-])('the objective %j gets the inputs it needs, and no others', (written, given, inputs) => {
+])('the objective %j requires exactly these optional inputs: %j', (written, given, inputs) => {
   expect(inputsOf(written, given, 0, true)).toEqual({ advantages: 0.5, ...inputs });
   for (const name of Object.keys(given))
     expect(() => inputsOf(written, { ...given, [name]: undefined }, 0, true)).toThrow(`no ${name}`);
@@ -57,7 +57,7 @@ it('all trained tokens share a bonus for entropy, which follows its schedule', (
   expect(bonus(0, 0)).toBeUndefined();
 });
 
-it('answers and preferences are weighted so that the loss is a mean', () => {
+it('examples and preference pairs are weighted so that the loss is a mean', () => {
   const answer = (tokens: number, weight: number, more: Partial<TokenExample> = {}) =>
     ({ ...of(tokens), weight, ...more }) as TokenExample;
   const examples = [answer(3, 2), answer(3, -2, { factors: [1, 2, 0.5] })];

@@ -70,7 +70,7 @@ function equalsTrl(
   }
 }
 
-it('advantage estimates equal their definition', () => {
+it('generalised advantage estimates equal those computed from their definition', () => {
   steps().forEach(({ advantages, returns, trained }, index) => {
     const { estimates, returns: expected } = trl.completions[index]!;
     expect(relativeDistance(advantages as readonly number[], estimates)).toBeLessThan(1e-12);

@@ -62,7 +62,7 @@ describe.each(Object.values(providers))('$name', (fake) => {
     expect(kinds).toEqual([]);
   });
 
-  it('stops at a call limit, resumes from there, and can be replayed', async () => {
+  it('serves a run that stops at a call limit, resumes from there, and can be replayed', async () => {
     const server = await start(fake.answer);
     const limited = { ...experiment(fake.model(server.url)), limits: { calls: 2 } };
     const { path } = await runExperimentFrom(limited, { env });
@@ -81,7 +81,7 @@ describe.each(Object.values(providers))('$name', (fake) => {
     expect(server.requests).toHaveLength(requests);
   });
 
-  it.each(Object.entries(failures[fake.name]!))('reports %s', async (_, failure) => {
+  it.each(Object.entries(failures[fake.name]!))('causes a message that explains %s', async (_, failure) => {
     const { status, body, headers, kind, says } = failure;
     const answer: Answer = { status, body, ...(headers && { headers }) };
     const server = await start(({ path }) =>

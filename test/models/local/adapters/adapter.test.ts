@@ -57,7 +57,7 @@ describe('an adapter', () => {
     expect(() => model(folder)).toThrow(/no adapter_config.json/);
   });
 
-  it('is rejected if it is of another kind or its tensors are missing', () => {
+  it("is rejected if it isn't LoRA or its tensors are missing", () => {
     const other = path.join(folder, 'other');
     cpSync(adapterOf('qwen3-fp32'), other, { recursive: true });
     const file = path.join(other, 'adapter_config.json');

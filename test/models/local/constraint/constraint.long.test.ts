@@ -71,7 +71,7 @@ describe('the grammar of one value', () => {
     ['6.0', true],
     ['-6', true],
     ['.5', false],
-  ])('%s is a value between -6 and 6 with one decimal: %s', (text, allowed) => {
+  ])('accepts %s as a number from -6 to 6 with at most one decimal: %s', (text, allowed) => {
     expect(createNumberGrammar({ low: -6, high: 6, decimals: 1 }).isComplete(text)).toBe(allowed);
   });
 });
@@ -111,7 +111,7 @@ test('a model that writes free text until the answer must begin still has room f
   });
 });
 
-test('a whole answer starts at once, or after thinking if the model has a token for that', () => {
+test('an answer without free text starts at once, or after thinking if the model has a token for that', () => {
   const given: ParameterSpec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 };
   const grammar = answerGrammar(given, { notation: 'json', isStrict: true, reason: 'none' });
   const [brace] = tokenizer.encodeText('{"params": [');

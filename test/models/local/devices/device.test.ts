@@ -11,7 +11,7 @@ test('the CPU is always usable, and `auto` chooses a usable device', async () =>
 });
 
 test.each((['cuda', 'webgpu', 'dml', 'coreml'] as const).filter((device) => !usable.includes(device)))(
-  'an unavailable %s is rejected with the available devices and a hint',
+  'the device %s is rejected if unavailable, with the available devices and a hint',
   async (device) => {
     await expect(chooseDevice(device)).rejects.toThrow(
       new RegExp(`model\\.device.*\\n  hint: .+\\n.*"${device}"\\n.*cpu`),

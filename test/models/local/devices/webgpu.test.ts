@@ -175,7 +175,7 @@ describe.skipIf(!usable.includes('webgpu'))('on a GPU via WebGPU (skipped withou
   );
 
   test.each(['int4', 'int8', 'int4-block128'] as const)(
-    "%s: logits match the CPU's, without rounding of activations",
+    "%s: logits match the CPU's if activations aren't rounded",
     async (quantization) => {
       const name = 'llama3-rope-bf16';
       const path = temporaryDirectory();
@@ -217,7 +217,7 @@ describe.skipIf(!usable.includes('webgpu'))('on a GPU via WebGPU (skipped withou
     }
   });
 
-  test("keys and values stay on the device: a longer prompt adds at most 4 bytes per slot to a token's copies", async () => {
+  test('keys and values stay on the device: per token, a longer prompt copies at most 4 more bytes for each added slot', async () => {
     const name = 'qwen3-fp32';
     const gpu = await load(name, 'webgpu');
     const copied: number[] = [];

@@ -55,7 +55,7 @@ test.each(['qwen2-tied-bf16-sharded', 'llama-untied-fp32'])(
   },
 );
 
-test('a step of several layers returns only two tensors and rotates all heads of a layer at once', () => {
+test('the graph of several layers returns only two tensors and rotates all heads of a layer at once', () => {
   const { config, served } = models('qwen2-tied-bf16-sharded');
   expect(config.layers.length).toBeGreaterThan(1);
   expect(served.graph.outputs.map(({ name }) => name)).toEqual(['logits', 'entries']);

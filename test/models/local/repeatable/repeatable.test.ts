@@ -7,7 +7,7 @@ describe.each(['llama3-rope-bf16', 'qwen2-tied-bf16-sharded'])('%s in 4 bits', (
   const path = referenceDirectory(name);
   repeats(path, 'int4');
 
-  it('reads the prompts of a resumed run like those of an uninterrupted run', async () => {
+  it('gives a resumed run the same replies as an uninterrupted run', async () => {
     const played = await fresh(path, 'int4');
     const resumed = await fresh(path, 'int4');
     const turn = (lines: number): GenerationJob => repeatableJob(lines, [lines]);

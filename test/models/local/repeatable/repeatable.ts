@@ -34,7 +34,7 @@ export function repeatableJob(lines: number, seeds: readonly number[], end = 'Go
 export function repeats(path: string, quantization: Quantization): void {
   const jobs = [repeatableJob(9, [1]), repeatableJob(14, [2], 'Say hello.'), repeatableJob(11, [3])];
 
-  it('gives equal replies in any order of requests', async () => {
+  it('gives equal replies to requests in reverse order, and with a cached prompt', async () => {
     const [one, other] = [await fresh(path, quantization), await fresh(path, quantization)];
     const inOrder = [];
     for (const job of jobs) inOrder.push((await one.generate(job, never)).replies);

@@ -6,7 +6,7 @@ import { openTokenizer } from '../../../../src/models/local/tokens/tokenizer.js'
 
 const packaged = join(packageRoot(), 'models', 'tiny-words');
 
-it('the word model has a token for each word of new games, and round-trips any other text', async () => {
+it('the word model has one token for each word of new games, and round-trips other text', async () => {
   const tokenizer = openTokenizer(packaged);
   const world = await makeEnvironment('text:cooking', { fold: 'test', rooms: 12, ingredients: 5 });
   const texts = Array.from({ length: 40 }, (_, seed) => [

@@ -121,7 +121,7 @@ describe('keys of the rotary embedding', () => {
     expect(parse(withoutKeys(config, [key]) as object).layers).toHaveLength(4);
   });
 
-  it('a layer type without its own section is rejected, and so is a config with both spellings', () => {
+  it('are rejected if a layer type has no section, or if both rope_parameters and rope_scaling are set', () => {
     const sections = { sliding_attention: { rope_type: 'default', rope_theta: 500 } };
     expect(() => parse({ ...llama, rope_parameters: sections })).toThrow(
       /rope_parameters\.full_attention: is missing/,

@@ -18,7 +18,7 @@ const configOf = (name: string) =>
 const without = (config: Config, ...keys: string[]) =>
   Object.fromEntries(Object.entries(config).filter(([key]) => !keys.includes(key)));
 
-describe('keys that Transformers 4 omits or spells differently', () => {
+describe('config keys that are nested, missing or in an older spelling', () => {
   it('Gemma 3: RoPE by layer type, the window pattern and tied embeddings are read', () => {
     const old = {
       ...without(
@@ -139,7 +139,7 @@ describe('keys that Transformers 4 omits or spells differently', () => {
     expect(config.layers[4]).toEqual({ rope: { theta: 1e4, scaling: 'none' }, window: 1024 });
   });
 
-  it('SmolLM3: every fourth layer has no rotary embedding', () => {
+  it('SmolLM3: every fourth layer has no rotary embedding by default', () => {
     const config = parse(
       without(configOf('smollm3'), 'no_rope_layers', 'layer_types', 'tie_word_embeddings'),
     );
@@ -224,7 +224,7 @@ describe('features of a family that the decoder does not support', () => {
       /surprise: unknown key that may change/,
     ],
     ['granite', { rope_parameters: { rope_type: 'longrope', factor: 2 } }, /rope_type: is not supported/],
-  ])('%s with %j is rejected with an error that names the key', (name, change, message) => {
+  ])('%s with %o is rejected with an error that names the key', (name, change, message) => {
     expect(() => parse(JSON.parse(JSON.stringify({ ...configOf(name), ...change })) as object)).toThrow(
       message,
     );
