@@ -118,7 +118,7 @@ async function watch(response: ServerResponse, { live, query }: ApiRequest): Pro
 
 /** Handlers of JSON requests, by path. */
 const handlers: Readonly<Record<string, (request: ApiRequest) => unknown>> = {
-  directoryName: ({ options: { directoryName: place } }) => ({ place }),
+  '/api/place': ({ options }) => ({ place: options.directoryName }),
   '/api/keys': async ({ live }) => configKeys(await readAhead(live.locatedItems())),
   '/api/groups': async ({ live, query }) => groupFigures(await readAhead(live.locatedItems()), query),
   '/api/compare': async ({ live, query }) => pageData(await comparisonFor(live.locatedItems(), query)),

@@ -57,7 +57,7 @@ export function openLearner(config: NumericConfig, environment: EnvironmentSpec)
   const head = createHead(environment);
   const { network, initialValues } = openPolicyNetwork(config, inputs, head.outputs);
   const policy = createNumericPolicy(network, head);
-  const valueLayers: LayerSizes = { inputs, ...config.valueNetwork, outputs: 1 };
+  const valueLayers: LayerSizes = { inputs, ...config.value, outputs: 1 };
   const value = openNetwork(mlpDefinition(valueLayers), config.threads);
   return {
     initialParameters() {

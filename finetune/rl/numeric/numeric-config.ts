@@ -90,7 +90,7 @@ const settingsSchema = z.strictObject({
   environments: count(1).default(5).describe('Episodes to play in parallel'),
   discount: fraction.default(0.995).describe('γ: discount factor per step'),
   lambda: fraction.default(0.97).describe('λ of the generalised advantage estimates'),
-  valueNetwork: z
+  value: z
     .strictObject({ hidden, activation })
     .prefault({})
     .describe('Value function (a separate perceptron)'),
