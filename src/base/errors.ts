@@ -193,7 +193,7 @@ export function unlessRejected<T>(work: () => T): T | undefined {
   }
 }
 
-/** Changes the problems of a UserError; returns any other error unchanged. */
+/** Changes the problems of a UserError (a WorkError becomes a UserError); returns any other error unchanged. */
 export const mapProblems = (error: unknown, change: (problem: Problem) => Problem): unknown =>
   error instanceof UserError ? new UserError(error.problems.map(change)) : error;
 

@@ -1,4 +1,4 @@
-/** Builds our config from an imported one, with a note on each key, and converts what both programs have in common. */
+/** Functions of both importers: they set fields of our config, and note what became of each imported key. */
 import { plainName } from '../../base/files/files.js';
 import { isMapping } from '../../base/settings/schema.js';
 

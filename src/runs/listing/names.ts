@@ -150,7 +150,7 @@ const outsideError = (value: string, folder: string, hint: string) =>
 const searchRoots = (name: string, { cwd, runsDir }: RunFolders) =>
   isAbsolute(name) ? [cwd] : [cwd, resolve(cwd, runsDir)];
 
-/** Paths that a name can mean, in order of precedence: in the working directory, then in those from `foldersOf`. */
+/** Paths that a name can mean, by precedence: in the working directory, `tuned` (if searched), the runs directory. */
 function pathsOf(name: string, folders: RunFolders): readonly string[] {
   if (isAbsolute(name)) return [name];
   const [root = '', ...others] = foldersOf(folders);

@@ -30,7 +30,7 @@ export interface ExportedTable {
 }
 
 /**
- * The runs with these names: in the order of `policyloop list`, then those it doesn't list. Skips damaged manifests.
+ * The runs with these names: first those that `policyloop list` shows, in its order. Skips runs with damaged manifests.
  * @throws UserError if a name matches no run
  */
 export function selectRuns(names: readonly string[], folders: RunFolders): readonly LocatedRun[] {

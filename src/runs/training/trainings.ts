@@ -30,7 +30,7 @@ export interface RecordedTraining {
   /** The best evaluation, which selects the result's weights unless the config sets `result: last`. */
   readonly best: Measurement | null;
   readonly first: Measurement | null;
-  /** Mean returns on fresh episodes (proposers: mean scores of fresh runs): of the result, and of numeric baselines. */
+  /** Mean returns on fresh episodes (a proposer: score of fresh runs), of the result and a numeric policy's baselines. */
   readonly final: readonly { readonly name: string; readonly meanReturn: number }[];
   /** Training episodes; null if there are none. */
   readonly episodes: number | null;
@@ -255,7 +255,7 @@ function measurementsIn(
   return measurement ? [{ measurement, isBest: best === true }] : [];
 }
 
-/** Number of latest steps from which speed and remaining time are computed. */
+/** Number of latest steps from which the remaining time is estimated. */
 const recentStepCount = 20;
 
 /** Estimates the remaining seconds from the speed of recent work; undefined before the first step. */
