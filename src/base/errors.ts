@@ -79,7 +79,7 @@ export interface Problem {
 
 export type MaybeProblem = Problem | false | undefined;
 
-/** A misconfiguration or misuse. The CLI prints no stack trace, and exits with code 2 unless it is a `WorkError`. */
+/** A misconfiguration or misuse. The CLI shows no stack trace, and exits with code 2, except for a `WorkError`. */
 export class UserError extends Error {
   override readonly name = 'UserError';
   readonly problems: readonly Problem[];

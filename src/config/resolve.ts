@@ -59,7 +59,7 @@ function memoryOf(config: Config, { contextTokens, recorded }: ResolutionInputs)
   };
 }
 
-/** Default of `memory.tokens` for an unknown or large context; leaves room for task and reply in 32,768 tokens. */
+/** Default of `memory.tokens` for an unknown or large context; in 32,768 tokens, it leaves room for the reply. */
 const historyTokens = 24_000;
 
 /** The default selection of programs in prompts; a program takes about as much room as ten vectors. */

@@ -85,6 +85,6 @@ export interface RunProgress {
   isModelAccepted: boolean;
   /** Number of the model's rejected replies to proposal calls, including corrections. */
   rejected: number;
-  /** The first of these rejected replies. */
+  /** The model's first rejected reply to a proposal call. */
   firstRejected?: CallRecord;
 }

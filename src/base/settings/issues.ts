@@ -21,7 +21,7 @@ export type Path = readonly PropertyKey[];
 /** A problem and the path of its field. */
 export interface FieldProblem {
   readonly path: Path;
-  /** The part to point at: the value or, if the key is unknown or has no value, the key. */
+  /** The part to point at: the key if it is unknown or has no value, otherwise the value. */
   readonly target: 'key' | 'value';
   readonly problem: Problem;
 }

@@ -12,7 +12,7 @@ export function truncateText(text: string, width: number): string {
   return `${wrapAnsi(text, Math.max(1, width - 1), { wordWrap: false, hard: true, trim: false }).split('\n')[0]}…`;
 }
 
-/** Wraps at spaces; breaks only overlong words. Keeps indentation and, from 40 columns, alignment with a label. */
+/** Wraps at spaces; breaks only overlong words. Keeps indentation and, from 40 columns, aligns text after a label. */
 export function wrapText(text: string, width: number): readonly string[] {
   return text.split('\n').flatMap((line) => {
     if (stringWidth(line) <= width) return [line];

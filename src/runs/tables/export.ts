@@ -168,8 +168,8 @@ export function exportEventFiles(runs: readonly LocatedRun[], directory: string)
 }
 
 /**
- * Yields an empty point for the start, then a point for each iteration with scores, at the time when it ended (the
- * warm-up: when the run started). A confirmed return gets another point, at the last of these iterations.
+ * Yields an empty point for the start, then a point for each iteration with scores, at the time when it ended
+ * (for the warm-up, when the run started). A confirmed return gets another point, at the last of these iterations.
  */
 function* pointsOf(run: LocatedRun): Generator<CurvePoint> {
   const { entries, events } = openLogs(run.path, true);

@@ -30,7 +30,7 @@ export interface RecordedTraining {
   /** The best evaluation, which selects the result's weights unless the config sets `result: last`. */
   readonly best: Measurement | null;
   readonly first: Measurement | null;
-  /** Mean returns on fresh episodes (a proposer: score of fresh runs), of the result and a numeric policy's baselines. */
+  /** Mean returns on fresh episodes, or mean scores of a proposer's fresh runs. Numeric policies also list baselines. */
   readonly final: readonly { readonly name: string; readonly meanReturn: number }[];
   /** Training episodes; null if there are none. */
   readonly episodes: number | null;
