@@ -2,7 +2,7 @@ import { safeLines } from './terminal-text.js';
 
 /**
  * Ways in which an environment or module fails. `raised`: threw an error; `timeout`: didn't answer in time;
- * `invalid`: returned a value such as NaN; `died`: exited; `protocol`: violated the protocol.
+ * `invalid`: returned a value such as NaN; `died`: exited or lost its connection; `protocol`: violated the protocol.
  */
 export type EnvironmentFailure = 'raised' | 'timeout' | 'invalid' | 'died' | 'protocol';
 

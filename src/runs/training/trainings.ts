@@ -30,7 +30,7 @@ export interface RecordedTraining {
   /** The best evaluation, which selects the result's weights unless the config sets `result: last`. */
   readonly best: Measurement | null;
   readonly first: Measurement | null;
-  /** Mean returns on fresh episodes, or mean scores of a proposer's fresh runs. Numeric policies also list baselines. */
+  /** Mean return on fresh episodes, or mean score of a proposer's fresh runs; also of a numeric policy's baselines. */
   readonly final: readonly { readonly name: string; readonly meanReturn: number }[];
   /** Training episodes; null if there are none. */
   readonly episodes: number | null;
