@@ -1,4 +1,4 @@
-/** Selects the environment variables of child processes: those that they need to run, but no API keys. */
+/** Selects the environment variables of child processes: those that they need, and those that the user lists. */
 
 const names =
   'PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TERM TMPDIR TEMP TMP VIRTUAL_ENV DISPLAY WAYLAND_DISPLAY XAUTHORITY ' +

@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import { UserError, WorkError } from './errors.js';
 
-/** A command's access to the outside world: output, input, clocks, environment variables and Ctrl-C. */
+/** A command's access to the outside world: output, input, clocks, environment, working directory and signals. */
 export interface CommandContext {
   readonly print: (text: string) => void;
   /** Prints progress and warnings. */
@@ -18,9 +18,9 @@ export interface CommandContext {
   readonly now: () => Date;
   /** A monotonic clock, in milliseconds, for durations. */
   readonly milliseconds: () => number;
-  /** Prompts the user for a line; returns undefined at the end of input. Absent if input isn't a terminal. */
+  /** Prompts for a line; returns undefined after Ctrl-C or at the end of input. Absent if input isn't a terminal. */
   readonly readLine?: ((text: string) => Promise<string | undefined>) | undefined;
-  /** `finish` is aborted by the first Ctrl-C, `abort` by the second; SIGTERM and SIGHUP abort both. */
+  /** Ctrl-C or a failed write of output aborts `finish`; a second Ctrl-C, SIGTERM or SIGHUP aborts both. */
   readonly stop: { readonly finish: AbortSignal; readonly abort: AbortSignal };
 }
 

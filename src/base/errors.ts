@@ -79,7 +79,7 @@ export interface Problem {
 
 export type MaybeProblem = Problem | false | undefined;
 
-/** A misconfiguration or misuse. The CLI prints it without a stack trace and exits with code 2. */
+/** A misconfiguration or misuse. The CLI shows no stack trace, and exits with code 2, except for a `WorkError`. */
 export class UserError extends Error {
   override readonly name = 'UserError';
   readonly problems: readonly Problem[];
@@ -193,7 +193,7 @@ export function unlessRejected<T>(work: () => T): T | undefined {
   }
 }
 
-/** Changes the problems of a UserError; returns any other error unchanged. */
+/** Changes the problems of a UserError (a WorkError becomes a UserError); returns any other error unchanged. */
 export const mapProblems = (error: unknown, change: (problem: Problem) => Problem): unknown =>
   error instanceof UserError ? new UserError(error.problems.map(change)) : error;
 

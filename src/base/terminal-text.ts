@@ -8,12 +8,12 @@ const unsafeCharacter = /(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u2028-\u202e\u2066
 
 const escapeCode = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** Escapes unsafe characters. JSON stays equivalent, because they can occur only inside its strings. */
+/** Escapes unsafe characters; CRLF becomes LF. Output of `JSON.stringify` keeps its meaning. */
 export function safeText(text: string): string {
   return text.replaceAll('\r\n', '\n').replaceAll(unsafeCharacter, escapeCode);
 }
 
-/** Like `safeText`, but indents all lines except the first, so they can't pass for policyloop's own output. */
+/** Like `safeText`, but indents unindented lines after the first, so they can't pass for policyloop's own output. */
 export const safeLines = (text: string): string => safeText(text).replaceAll(/\n(?! )/g, '\n  ');
 
 /** Like `safeText`, but on one line. */

@@ -190,7 +190,7 @@ export const experimentKind = settingsKind<ParsedConfig>({
   },
 });
 
-/** For programs: replaces the default prompt set or, if no model reads prompts, any built-in set for parameters. */
+/** For programs: replaces the stages' defaults, and a prompt set that is the default, or built-in but unread. */
 function withProgramPrompts({ prompts, ...config }: ParsedConfig) {
   const isUnread = membersOf(config.model).every((member) => isBaseline(member.config));
   const isReplaced = (isUnread ? /^(semantic|numeric|compact)$/ : /^semantic$/).test(prompts.set);

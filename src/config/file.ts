@@ -62,7 +62,7 @@ function kindIn(content: unknown): ConfigKindName | undefined {
   return has('environment') && has('model') ? 'experiment' : undefined;
 }
 
-/** Reads a file as UTF-8; fails like `fs.readFileSync`. */
+/** Reads a file as UTF-8; throws like `fs.readFileSync`, or a UserError. */
 export type ReadFile = (path: string) => string;
 
 interface ConfigFile {

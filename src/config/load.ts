@@ -58,7 +58,7 @@ export interface LoadConfigOptions {
 /**
  * Reads a config, applies overrides and fills in defaults. Relative paths in the file are resolved against its
  * folder, relative paths in overrides against the working directory.
- * @throws UserError listing problems in the file, each with its location and, if known, a hint
+ * @throws UserError listing problems in the file or the overrides, each with its location and, if known, a hint
  */
 export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   const { cwd = '', overrides = [] } = options;

@@ -99,7 +99,7 @@ export const languageModelOf = (model: ModelConfig): LanguageModelConfig | undef
 export const languageMemberOf = (model: ModelConfig): MemberConfig | undefined =>
   membersOf(model).find(({ config }) => isLanguageModel(config));
 
-/** The iterations in which the language model proposes if no `until` ends a leg early; without a relay, all. */
+/** For a relay, the iterations in which its language model proposes, as `spansOf` estimates; otherwise, all. */
 export function modelIterations(
   model: ModelConfig,
   length: { readonly candidates: number; readonly iterations: number },

@@ -64,7 +64,7 @@ export const relayProblems = (legs: readonly LegEnd[], episodes: number): readon
     ];
   });
 
-/** First iteration and number of iterations of each leg, if every proposal is evaluated and no `until` ends it. */
+/** The iterations of each leg, if each proposal adds one evaluation, returns differ, and no `until` ends the leg. */
 export function spansOf(
   legs: readonly LegEnd[],
   { candidates, iterations }: { readonly candidates: number; readonly iterations: number },

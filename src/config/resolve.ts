@@ -59,7 +59,7 @@ function memoryOf(config: Config, { contextTokens, recorded }: ResolutionInputs)
   };
 }
 
-/** Default of `memory.tokens` if the context is unknown or large; in 32,768 tokens, leaves room for task and reply. */
+/** Default of `memory.tokens` for an unknown or large context; in 32,768 tokens, it leaves room for the reply. */
 const historyTokens = 24_000;
 
 /** The default selection of programs in prompts; a program takes about as much room as ten vectors. */
@@ -70,7 +70,7 @@ export const historyBudget = (context: number): number => Math.min(historyTokens
 
 /**
  * Fills in the sampling settings and threads of a new run's local models and the list prices of its hosted ones.
- * @throws UserError if a local model doesn't exist
+ * @throws UserError if the package or a store lacks a local model, or its generation settings can't be read
  */
 export function resolveModels(config: Config, env: Readonly<Record<string, string | undefined>>): Config {
   const resolveModel = <Model extends { readonly provider: string }>(model: Model): Model =>

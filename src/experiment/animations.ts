@@ -18,7 +18,7 @@ export interface ReplaySetup {
   readonly seed: number;
   readonly environment: Environment;
   readonly family: PolicyFamily;
-  /** Shown in the title; defaults to the policy's iteration and candidate number. */
+  /** Shown in the title; defaults to `candidateName`, e.g. `iteration 12`. */
   readonly policyName?: string | undefined;
 }
 

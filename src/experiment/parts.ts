@@ -40,7 +40,7 @@ interface RunLog {
   /** Emits a warning once per run; warnings that differ only in numbers count as equal. */
   readonly warn: (message: string) => void;
   readonly onFault: ReturnType<typeof faultReporter>;
-  /** Records a request before it is sent; undefined if calls are free. */
+  /** Records a request before it is sent; undefined if the run calls no language model, as in a replay. */
   readonly send: RunDirectory['send'] | undefined;
   /** Makes emitted events durable in the background; see `RunDirectory`. */
   readonly commit: () => Promise<void>;
@@ -83,8 +83,8 @@ export interface RunProgress {
   /** True once any proposal, including a baseline's, has been accepted. */
   isAnyAccepted: boolean;
   isModelAccepted: boolean;
-  /** Number of the model's rejected replies, including replies to corrections. */
+  /** Number of the model's rejected replies to proposal calls, including corrections. */
   rejected: number;
-  /** The model's first rejected reply. */
+  /** The model's first rejected reply to a proposal call. */
   firstRejected?: CallRecord;
 }

@@ -18,8 +18,8 @@ export function comparedSeeds({ config, setting }: Experiment, iteration?: numbe
 }
 
 /**
- * Checks an iteration's proposals (`repeats: behaviour`) in the same episodes in which they will be evaluated. A vector
- * plays them only if an earlier one chose the same actions on recorded observations. A search over vectors isn't
+ * Checks an iteration's proposals (`repeats: behaviour`) in episodes of their evaluation (see `comparedSeeds`). A
+ * vector plays them only if an earlier one chose the same actions on recorded observations. A search over vectors isn't
  * checked: it learns from a repeat's score where returns are flat, and a generation needs all members.
  */
 export function createRepeatCheck(experiment: Experiment, iteration: number): RepeatCheck | undefined {

@@ -75,7 +75,7 @@ export function deadlineOf(experiment: Experiment) {
   return { limit, leftMs, signal: AbortSignal.timeout(timerMs) };
 }
 
-/** The stop reason if the model contributed nothing: such a run must not count as completed. */
+/** The stop reason if no reply came or no proposal was accepted: such a run must not count as completed. */
 export const modelFailure = (experiment: Experiment, reason: StopReason): StopReason | undefined =>
   noReplyFailure(experiment, reason) ?? noProposalFailure(experiment, reason);
 
@@ -101,7 +101,7 @@ function noProposalFailure({ progress }: Experiment, reason: StopReason): StopRe
   };
 }
 
-/** Warns if only the baselines of a portfolio or relay contributed. */
+/** Warns if all of the model's replies were rejected, so only the baselines of a portfolio or relay contributed. */
 export function warnOfUnusedModel({ log, progress }: Experiment): void {
   const { firstRejected, isModelAccepted, rejected } = progress;
   if (firstRejected === undefined || isModelAccepted) return;

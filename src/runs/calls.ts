@@ -94,7 +94,7 @@ export interface UsageTotals {
   readonly cost?: number;
   /** Month of the oldest list price used for the cost, e.g. `2026-09`; absent if no list price was used. */
   readonly listed?: string;
-  /** Upper bound on the tokens that the provider didn't report; it counts towards limits. */
+  /** High estimate of the tokens that the provider didn't report; it counts towards limits. */
   readonly unreported?: number;
   /** Number of faults by kind (ModelErrorKind, ReplyFault). */
   readonly faults?: Readonly<Record<string, number>>;

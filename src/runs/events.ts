@@ -188,7 +188,7 @@ export type RunEvent =
   | { readonly kind: 'reading'; readonly read: number; readonly of: number }
   /** After the warm-up, and before the confirmation. */
   | { readonly kind: 'noise-measured'; readonly noise: Noise }
-  /** `of` is the number of results: 1 for a single candidate, otherwise one more than `candidates`. */
+  /** `of` is the number of results if no program fails: 1 for a single candidate, otherwise `candidates` + 1. */
   | {
       readonly kind: 'confirmation-started';
       readonly candidates: number;

@@ -26,7 +26,7 @@ export interface Manifest {
   /** ISO 8601. */
   readonly created: string;
   readonly updated: string;
-  /** Milliseconds over all processes. */
+  /** Active time in milliseconds, summed over all processes. */
   readonly activeMs: number;
   readonly versions: { readonly policyloop: string; readonly node: string; readonly commit?: string };
   readonly environment: string;

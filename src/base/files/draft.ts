@@ -71,7 +71,7 @@ function stateHash(output: string): string {
  * Starts a file or directory, which is named `<output>.partial` until it is complete. Removes an earlier draft that a
  * killed process left.
  * @param field the setting or option that contains the path, for error messages
- * @throws UserError if nothing can be written there, another process is writing it, or the draft's name is taken
+ * @throws UserError if the path is unsuitable, another process is writing it, or the draft's name is taken
  */
 export function openDraft(output: string, field = '--out'): Draft {
   requireShortNames(basename(output), { field });

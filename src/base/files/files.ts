@@ -161,7 +161,7 @@ export function readJson(file: string, symlinks: SymlinkMode = 'follow'): unknow
 /** Like `readJson`, but for a file of a run, study or training run, which must not be a link. */
 export const readOwnJson = (file: string): unknown => readJson(file, 'reject');
 
-/** Path of the file with the most similar name, in the folder of `name`, among those that match `pattern`. */
+/** Path of the file or folder next to `name` with the most similar name, among those that match `pattern`. */
 export function nearestFile(name: string, cwd: string, pattern: RegExp): string | undefined {
   const folder = resolve(cwd, dirname(name));
   const files = existsSync(folder) ? readdirSync(folder).filter((file) => pattern.test(file)) : [];

@@ -61,7 +61,7 @@ export class JsonLinesFile<T> {
     });
   }
 
-  /** Waits until all appended lines are on disk. */
+  /** Flushes all appended lines to disk. */
   async flush(): Promise<void> {
     if (this.#descriptor === undefined || !this.#dirty) return;
     this.#dirty = false;

@@ -4,7 +4,7 @@ import { append } from '../append.js';
 /** New text, or a piece of the earlier text: start and length, in UTF-16 units. */
 export type TextPart = string | readonly [start: number, length: number];
 
-/** Minimum length of a copied piece. Shorter ones would save little and make lines hard to read. */
+/** Minimum length of a copied piece, unless it is the whole text. Shorter ones save little and are hard to read. */
 const minLength = 32;
 
 /** The parts of `text` relative to `earlier`; `decodeText` is the inverse. */

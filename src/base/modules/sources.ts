@@ -35,7 +35,7 @@ function fileOf(path: string): string | undefined {
   return [path, path.replace(/js$/, 'ts'), ...candidates].find(isFile);
 }
 
-/** The modules, and the files they import, that have changed; empty if their earlier state is unknown. */
+/** The modules, and the files they import, that are new or have changed; empty if their earlier state is unknown. */
 export function changesSince(before: ModuleHashes | undefined, paths: readonly string[]): readonly string[] {
   if (before === undefined || paths.length === 0) return [];
   const after = hashModules(paths);

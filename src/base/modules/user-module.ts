@@ -100,7 +100,7 @@ function parseWith(schema: object, options: unknown, file: string, field: string
   }
 }
 
-/** The file, with the line of its syntax error, which Node reports only when it checks the file. */
+/** The file and, if it has a syntax error, the error's line, which only `node --check` reports. */
 function syntaxErrorIn(file: string): Pick<Problem, 'file' | 'line'> {
   const { stderr } = spawnSync(process.execPath, ['--check', file], { encoding: 'utf8' });
   const [, line] = /:(\d+)$/.exec(stderr.split('\n', 1)[0]!) ?? [];

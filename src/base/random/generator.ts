@@ -21,7 +21,7 @@ export interface RandomGenerator {
   categorical(probabilities: readonly number[]): number;
   /** One item, drawn uniformly. @throws UserError if there are none */
   choice<T>(items: readonly T[]): T;
-  /** A normal deviate; by default, with mean 0 and standard deviation 1, and within 1e-14 (relative) of NumPy's. */
+  /** A normal deviate; by default, of mean 0 and standard deviation 1, and then within 1e-14 (relative) of NumPy's. */
   normal(mean?: number, standardDeviation?: number): number;
 }
 

@@ -3,7 +3,7 @@ import { createGenerator, deriveSeeds, type RandomGenerator } from './generator.
 /** First spawn key of each independent stream of a run's root seed. Changing a key changes results. */
 const streamKeys = { repeat: 0, warmup: 1, evaluation: 2, confirmation: 3, model: 4 } as const;
 
-/** Root seed of each repeat. The first is `seed` itself, so a single run is equal to the first of several repeats. */
+/** Root seed of each repeat. The first is `seed` itself, as in a single run. */
 export function repeatSeeds(seed: number, repeats: number): readonly number[] {
   return [seed, ...deriveSeeds(seed, [streamKeys.repeat], Math.max(0, repeats - 1))];
 }

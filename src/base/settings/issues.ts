@@ -21,7 +21,7 @@ export type Path = readonly PropertyKey[];
 /** A problem and the path of its field. */
 export interface FieldProblem {
   readonly path: Path;
-  /** The part that is wrong: the key itself, or its value. */
+  /** The part to point at: the key if it is unknown or has no value, otherwise the value. */
   readonly target: 'key' | 'value';
   readonly problem: Problem;
 }
@@ -76,7 +76,7 @@ function problemsIn(issue: Issue, path: Path, root: SchemaNode, content: unknown
 }
 
 /**
- * Suggests the closest key of the same object, and other sections that have a key of this name.
+ * Describes an unknown key. May suggest a similar key of the same object, and sections or variants that have this key.
  * @param listKeys true to list the object's keys, too
  */
 function describeUnknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: boolean): FieldProblem {

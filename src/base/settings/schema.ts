@@ -106,7 +106,7 @@ function keySimilarity(key: string, keys: readonly string[]): number {
   return closestMatch(key, keys) === undefined ? 0 : 0.5;
 }
 
-/** The schema of `value[key]`, whether or not that value exists; undefined if the key isn't allowed. */
+/** The schema of `value[key]`, whether or not that value exists; undefined if there is none for this key. */
 function childOf(node: SchemaNode, value: unknown, key: string): SchemaNode | undefined {
   const variant = variantFor(node, value);
   if (variant?.type === 'array') return itemSchema(variant, key);

@@ -106,7 +106,7 @@ export function formatCompact(value: number): string {
   return formatNumber(value, 3);
 }
 
-/** Bytes in decimal units with up to three significant digits: `512 B`, `12.3 kB`, `988 MB`, `1.98 GB`. */
+/** Bytes in decimal units up to GB, with about three significant digits: `512 B`, `12.3 kB`, `988 MB`, `1.98 GB`. */
 export function formatBytes(bytes: number): string {
   if (bytes < 999.5) return `${Math.round(bytes)} B`;
   if (bytes < 999_500) return `${formatNumber(bytes / 1e3, 3)} kB`;

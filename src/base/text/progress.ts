@@ -21,7 +21,7 @@ interface ProgressTask {
   readonly total: number;
   /** Amount done at the start; default 0. */
   readonly value?: number;
-  /** Minimum seconds between lines if there is no bar (default 10). The last value is always printed. */
+  /** Minimum seconds between lines if there is no bar (default 10). The line for `total` is always printed. */
   readonly lineSeconds?: number;
   /** Formats an amount of work; by default, as a whole number. */
   readonly formatAmount?: (value: number) => string;

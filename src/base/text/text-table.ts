@@ -14,7 +14,7 @@ export interface TextTable {
 
 const gap = 2;
 
-/** Text columns shrink to this width or their title's longest word; only the first shrinks further, if necessary. */
+/** Text columns shrink to this width or their title's longest word; only a block's first column shrinks further. */
 const minWidth = 14;
 
 /**

@@ -6,13 +6,13 @@ export function padText(text: string, width: number, side: 'before' | 'after'): 
   return side === 'before' ? spaces + text : text + spaces;
 }
 
-/** Truncates text to `width` columns; truncated text ends with `…`. */
+/** Truncates text to `width` columns (at least 2); truncated text ends with `…`. */
 export function truncateText(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   return `${wrapAnsi(text, Math.max(1, width - 1), { wordWrap: false, hard: true, trim: false }).split('\n')[0]}…`;
 }
 
-/** Wraps text at spaces; breaks only overlong words. Keeps indentation, and the alignment after a 12-column label. */
+/** Wraps at spaces; breaks only overlong words. Keeps indentation and, from 40 columns, aligns text after a label. */
 export function wrapText(text: string, width: number): readonly string[] {
   return text.split('\n').flatMap((line) => {
     if (stringWidth(line) <= width) return [line];

@@ -1,4 +1,4 @@
-/** Our config under construction, and the keys with the same meaning in both programs. */
+/** Functions of both importers: they set fields of our config, and note what became of each imported key. */
 import { plainName } from '../../base/files/files.js';
 import { isMapping } from '../../base/settings/schema.js';
 
@@ -42,7 +42,7 @@ export function keyValue(foreign: ForeignConfig, key: string): unknown {
 
 export const isTrue = (value: unknown): boolean => value === true || value === 'True' || value === 'true';
 
-/** Sets fields without a note; returns their paths. */
+/** Sets the fields that aren't undefined, without a note; returns their paths. */
 export function assign({ config }: ImportDraft, fields: ConfigFields): string[] {
   const setFields = Object.entries(fields).filter(([, value]) => value !== undefined);
   for (const [path, value] of setFields) {

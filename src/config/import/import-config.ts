@@ -78,7 +78,7 @@ export function originOf(notes: readonly ImportNote[], path: readonly PropertyKe
   return origin;
 }
 
-/** Notes for the user, one per line; omits keys with the same meaning here. */
+/** A heading, then notes for the user, one per line; omits keys with the same meaning here. */
 export function describeImport({ program, notes }: ImportedConfig, file: string): readonly string[] {
   const shownNotes = notes.filter((note) => note.kind !== 'carried');
   const lines = shownNotes.map((note) =>

@@ -24,7 +24,7 @@ import { promptSize, syntheticWarmUp } from './prompt-size.js';
 
 /**
  * Tells each model how long its prompts can become, so that servers load it only once, with enough context.
- * @param onFailure called if a model's server doesn't answer
+ * @param onFailure called with the error if a query for a model's context fails
  */
 export async function reserveContext(
   assembly: Assembly,

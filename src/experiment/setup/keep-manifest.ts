@@ -6,7 +6,7 @@ import type { RunDirectory } from '../../runs/writer.js';
 import type { Experiment } from '../parts.js';
 import { capsIn, statusAfter } from '../stopping.js';
 
-/** Clears a resumed run's earlier outcome from the manifest, and updates the rest from the logs, which may be newer. */
+/** Clears a resumed run's outcome from the manifest; updates progress and usage from the logs, which may be newer. */
 export function refreshManifest(directory: RunDirectory, experiment: Experiment): void {
   const { buffer, config, ledger, progress } = experiment;
   const caps = capsIn(experiment);

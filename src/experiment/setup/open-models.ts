@@ -33,7 +33,7 @@ export interface OpenedModel {
   readonly proposer: Proposer;
   /** Config used to count usage: the run's own model or, in a replay, the model of the recorded run. */
   readonly countedModel: ModelConfig;
-  /** The stages' own models, by stage. */
+  /** The stages' own models, by stage; in a replay, those of the recorded run. */
   readonly countedStages: Readonly<Record<string, ModelConfig>>;
   /** Facts on which the config's defaults depend. */
   readonly facts: Omit<ResolutionInputs, 'environment'>;

@@ -67,8 +67,8 @@ export function findRuns(
 }
 
 /**
- * Paths of the runs, directories of runs and training runs that match a name or pattern. Never matches the runs
- * directory, the folder of training runs or a parent of either.
+ * Paths of the runs, directories of runs and training runs that match a name or pattern. Never matches a folder that
+ * `foldersOf` returns, or a parent of one.
  * @throws UserError if nothing matches, or the name is ambiguous; the error suggests names
  */
 export function findPaths(name: string, folders: RunFolders): readonly string[] {
@@ -150,7 +150,7 @@ const outsideError = (value: string, folder: string, hint: string) =>
 const searchRoots = (name: string, { cwd, runsDir }: RunFolders) =>
   isAbsolute(name) ? [cwd] : [cwd, resolve(cwd, runsDir)];
 
-/** Paths that a name can mean, in order of precedence, including one in the folder of training runs. */
+/** Paths that a name can mean, by precedence: in the working directory, `tuned` (if searched), the runs directory. */
 function pathsOf(name: string, folders: RunFolders): readonly string[] {
   if (isAbsolute(name)) return [name];
   const [runsFolder = '', ...others] = foldersOf(folders);
@@ -184,7 +184,7 @@ const allItems = (folders: RunFolders): readonly NameMatch[] =>
       return within === null && name !== '' ? [{ kind: 'folder', path }] : [];
     });
 
-/** The runs directory and the folder of training runs. */
+/** The runs directory and, if it is the default one, the folder of training runs. */
 const foldersOf = (folders: RunFolders): readonly string[] => rootsOf(folders).map(({ path }) => path);
 
 /** Names for shell completion: `latest`, and the names of all runs, training runs and studies. */
@@ -214,7 +214,7 @@ function outermostOf(matches: readonly NameMatch[]): readonly NameMatch[] {
   return matches.filter(({ path }) => !isInner(path));
 }
 
-/** Path relative to the runs directory, the folder of training runs or the working directory; absolute elsewhere. */
+/** Path relative to a folder from `foldersOf` or to the working directory; absolute elsewhere. */
 function nameOf(path: string, folders: RunFolders): string {
   const root = [...foldersOf(folders), folders.cwd].find((folder) => path.startsWith(`${folder}/`));
   return root === undefined ? path : relative(root, path);

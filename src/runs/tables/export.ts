@@ -30,7 +30,7 @@ export interface ExportedTable {
 }
 
 /**
- * The runs with these names, in the order of `policyloop list`. Skips runs with a damaged manifest.
+ * The runs with these names: first those that `policyloop list` shows, in its order. Skips runs with damaged manifests.
  * @throws UserError if a name matches no run
  */
 export function selectRuns(names: readonly string[], folders: RunFolders): readonly LocatedRun[] {
@@ -168,8 +168,8 @@ export function exportEventFiles(runs: readonly LocatedRun[], directory: string)
 }
 
 /**
- * Yields an empty point for the start, then a point for each iteration with scores, at the time when it ended. A
- * confirmed return gets another point, at the last of these iterations.
+ * Yields an empty point for the start, then a point for each iteration with scores, at the time when it ended
+ * (for the warm-up, when the run started). A confirmed return gets another point, at the last of these iterations.
  */
 function* pointsOf(run: LocatedRun): Generator<CurvePoint> {
   const { entries, events } = openLogs(run.path, true);

@@ -30,7 +30,7 @@ export interface RecordedTraining {
   /** The best evaluation, which selects the result's weights unless the config sets `result: last`. */
   readonly best: Measurement | null;
   readonly first: Measurement | null;
-  /** Mean returns on fresh episodes: of the result, and of the baselines of a numeric policy. */
+  /** Mean return on fresh episodes, or mean score of a proposer's fresh runs; also of a numeric policy's baselines. */
   readonly final: readonly { readonly name: string; readonly meanReturn: number }[];
   /** Training episodes; null if there are none. */
   readonly episodes: number | null;
@@ -44,7 +44,7 @@ export interface RecordedTraining {
   }[];
   /** ISO 8601; null if the training run never started. */
   readonly started: string | null;
-  /** Directory of the adapter, model or policy; null unless training ended with one. */
+  /** Directory of the adapter, model or policy; null until training has produced its result. */
   readonly result: string | null;
   /** Command that starts and resumes it; null if it isn't recorded. */
   readonly command: string | null;
@@ -67,7 +67,7 @@ export const measurementText = ({ kind, value }: Pick<Measurement, 'kind' | 'val
 export const episodesText = ({ episodes, name }: Pick<Measurement, 'episodes' | 'name'>): string =>
   episodes === undefined ? '' : ` over ${plural(episodes, name.endsWith('mean return') ? 'episode' : 'run')}`;
 
-/** A held-out return (higher is better) or a validation loss. */
+/** A held-out return or score (higher is better), or a validation loss. */
 export interface Measurement {
   readonly step: number;
   readonly kind: 'return' | 'loss';
@@ -255,7 +255,7 @@ function measurementsIn(
   return measurement ? [{ measurement, isBest: best === true }] : [];
 }
 
-/** Number of latest steps from which speed and remaining time are computed. */
+/** Number of latest steps from which the remaining time is estimated. */
 const recentStepCount = 20;
 
 /** Estimates the remaining seconds from the speed of recent work; undefined before the first step. */

@@ -112,8 +112,8 @@ async function revise(
 }
 
 /**
- * Rejects revisions that repeat known parameters (except those of the revised proposal) or change too much, and those
- * that act like earlier policies or this iteration's.
+ * Rejects revisions that repeat known parameters (except those of the revised proposal) or change too much and, with
+ * `repeats: behaviour`, those that act like earlier policies or this iteration's.
  */
 function rejectionChecks(
   experiment: Experiment,
