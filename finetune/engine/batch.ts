@@ -198,7 +198,7 @@ export interface ExampleResult<E extends TokenSequence> {
   readonly outputs: Readonly<Record<string, Float64Array>>;
 }
 
-/** Distributes the values of a batch's targets to its examples: one per completion token, 0 for untrained tokens. */
+/** Splits the values of a batch's targets among its examples: one per completion token, 0 for untrained tokens. */
 export function distribute<E extends TokenSequence>(
   families: readonly Family<E>[],
   values: ArrayLike<number>,

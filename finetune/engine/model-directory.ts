@@ -9,7 +9,7 @@ import type { Parameter } from './training-session.js';
 
 /**
  * Creates a directory, which appears only when `write` has finished.
- * @throws UserError if another process is writing it, or if it has contents that this command didn't complete before
+ * @throws UserError if another process is writing it, or if it has contents (except those a killed command completed)
  */
 export async function makeModelDirectory<T>(
   directory: string,

@@ -19,9 +19,9 @@ export interface SampledReply extends Reply {
   readonly promptIds: readonly number[];
   /** Includes the end-of-sequence token, unless the reply was truncated. */
   readonly ids: readonly number[];
-  /** Natural log-probabilities among the allowed tokens, at the sampling temperature. */
+  /** Natural log-probabilities among the ids in `allowed`, at the sampling temperature (or at 1 if that is 0). */
   readonly logp: readonly number[];
-  /** For each token, the ids that a constraint allowed (possibly only one); null without a constraint. */
+  /** For each token, the ids to which a constraint limited the choice (possibly only one); null if none did. */
   readonly allowed: readonly (readonly number[] | null)[];
   readonly isComplete: boolean;
 }
@@ -156,7 +156,7 @@ interface Query {
 
 type Encode = (messages: readonly ChatMessage[]) => readonly number[];
 
-/** Number of prompts whose tokens are cached; small environments repeat their prompts. */
+/** Maximum number of prompts whose tokens are cached; small environments repeat their prompts. */
 const maxCachedPrompts = 1024;
 
 function cachedEncoder(tokenizer: ChatTokenizer): Encode {

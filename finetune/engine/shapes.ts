@@ -205,7 +205,7 @@ export function unsupportedError(node: OnnxNode, what: string): Error {
   return new Error(`operator ${node.op} (${node.outputs.join(', ')}) isn't supported in training: ${what}`);
 }
 
-/** Shapes as int64 vectors, computed from the graph's inputs alone so that no value is kept just for its shape. */
+/** Returns a function that computes shapes from the graph's inputs alone, so no value is kept just for its shape. */
 export function sizesOf(
   g: GraphBuilder,
   inputs: readonly OnnxValue[],
