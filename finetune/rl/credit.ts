@@ -93,7 +93,7 @@ const trainedNumbers = (
 const logRatios = ({ referenceLogp, samplerLogp, oldLogp = samplerLogp }: ScoredSequence) =>
   samplerLogp.map((_, token) => (referenceLogp === undefined ? 0 : oldLogp[token]! - referenceLogp[token]!));
 
-/** GAE over an episode's trained tokens, standardized. A turn's reward goes to the last trained token up to its end. */
+/** Standardized GAE over trained tokens. A turn's reward goes to the last trained token up to the end of the turn. */
 function estimateAdvantages(
   episodes: readonly Episode[],
   read: (sequence: SampledSequence) => ScoredSequence,

@@ -148,7 +148,7 @@ export function environmentShares(config: LearningConfig): ReadonlyMap<string, n
   return shares;
 }
 
-/** Returns a command that uses the trained model: `play` in an agent's environment, or `run` with a proposer's model. */
+/** Returns a command that uses the trained model: `play` in the environment for an agent, `run` for a proposer. */
 export function usageOf(config: LearningConfig, model: string, result: string): string {
   const words = servingArguments(config.method, model, result);
   if (isProposer(config)) return `policyloop run CONFIG ${words}`;
