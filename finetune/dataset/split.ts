@@ -58,7 +58,7 @@ export function validationRuns(
 
 type RunGroup = readonly RunToSplit[];
 
-/** Draws groups unless they move the size away from the share. Both splits get one if two or more have examples. */
+/** Draws groups unless they move the size away from the share. Each split gets a group if two or more have examples. */
 function drawShare(groups: readonly RunGroup[], share: number, seed: number): RunGroup {
   const sizeOf = (group: RunGroup) => sum(group.map(({ size = 1 }) => size));
   const shuffledGroups = shuffled(groups.filter(sizeOf), createGenerator(seed));

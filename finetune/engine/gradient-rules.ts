@@ -194,7 +194,7 @@ function reduceTo({ g, shape }: RuleContext, gradient: Value, from: Value, to: V
   return reduced;
 }
 
-/** Broadcasts the gradient of a reduction back over the reduced axes. Axes without `keepdims` must be leading ones. */
+/** Broadcasts the gradient of a reduction back over the reduced axes, which must be leading if they were dropped. */
 function expandGradient({ g, node, outputs, size }: RuleContext): Value {
   return g.op('Expand', [outputs[0]!, size(node.inputs[0]!)]);
 }

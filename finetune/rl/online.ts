@@ -177,7 +177,7 @@ async function playAndLearn(
   return { kind: 'step', step: state.step, totalSteps, samplingSeconds, ...figures };
 }
 
-/** Updates `state` in place; `shuffleSeed` is the seed for shuffling returns. @throws UserError if training diverges */
+/** Updates `state` in place; `shuffleSeed` is the seed for shuffling returns. @throws UserError as `improve` does */
 export async function learnFrom(
   { objective, reference, sessions, settings }: Omit<OnlineLearning, 'task'>,
   state: TrainingState,

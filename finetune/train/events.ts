@@ -18,7 +18,7 @@ interface OptimizerFigures {
   readonly tokens: number;
 }
 
-/** Statistics of an update's first optimizer step, except `tokens` and as noted; means are over trained tokens. */
+/** Statistics of an update's first optimizer step, except `tokens` and `clipShare`; means are over trained tokens. */
 export interface PolicyUpdateFigures extends OptimizerFigures {
   /** Nats per token. */
   readonly entropy: number;

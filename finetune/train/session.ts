@@ -63,7 +63,7 @@ interface TrainingJob<T extends TrainingResult> extends Display {
   readonly output: string;
   readonly about: Omit<TrainingFacts, 'outcome'>;
   readonly checks: readonly Check[];
-  /** For the whole run: minutes, and tokens sampled in updates. */
+  /** Maximum minutes, and maximum tokens sampled in updates, of the whole run. */
   readonly limits?: { readonly minutes?: number | undefined; readonly tokens?: number | undefined };
   train(hooks: TrainingHooks): Promise<T>;
   /** Returns the dataset if it is known only at the end. */

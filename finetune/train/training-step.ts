@@ -64,7 +64,7 @@ export interface StepSettings {
 
 /**
  * Takes one optimizer step on a batch, and updates the state in place. Dropout masks depend on the seed and the step.
- * @throws WorkError if the loss or the gradients aren't finite; the signal's reason if aborted, before any change
+ * @throws WorkError if the loss or the gradients aren't finite, and the errors of `runParts`; all before any change
  */
 export async function takeStep<E extends TokenSequence>(
   session: TrainingSession,

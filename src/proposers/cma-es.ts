@@ -144,7 +144,7 @@ function isExhausted({ distribution, grid }: SearchState): boolean {
   return !(covariance.axisRatio < maxAxisRatio) || (isNarrow && generations - bestGeneration >= patience);
 }
 
-/** Processes one generation: ranks the candidates and updates the mean, paths, covariance and step size. */
+/** Processes one generation: ranks the candidates and updates the distribution; on a plateau, only its step size. */
 function update({ distribution, strategy, generation, task }: SearchState): void {
   const { low, high } = task.parameters;
   const ranked = generation.toSorted((a, b) => b.score - a.score);

@@ -10,7 +10,7 @@ import { failWith, type ParseContext, type ParseResult, repeatFailure } from './
 
 /**
  * Reads a reply's program and adds it to the library: the last code block that defines `act`; failing that, the text
- * outside code blocks if it defines `act`, up to its last brace; failing that, the last block, one with `act` if possible.
+ * outside code blocks if it defines `act`, up to its last brace; failing that, the last block, preferably with `act`.
  */
 export function readProgram(reply: string, library: ProgramLibrary, context: ParseContext = {}): ParseResult {
   const { text, hasUnclosedThinking } = answerText(reply);
