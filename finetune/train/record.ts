@@ -16,7 +16,7 @@ import { pageHtml } from '../../src/web/page.js';
 import { trainingPage } from '../../src/web/report/training-page.js';
 import type { Metric, TrainingEvent } from './events.js';
 
-/** Returns a function that adds the time, the seconds since its last call (or creation), the memory and the speed. */
+/** Returns a function that adds the time, seconds since its last call (or creation), memory and speed to an event. */
 export function createEventMeter(meters: {
   now(): Date;
   milliseconds(): number;
