@@ -25,7 +25,7 @@ export type Rule = (context: RuleContext) => readonly (Value | undefined)[];
 export type AddConstant = (values: readonly number[], type: 'int64' | 'uint8') => Value;
 
 /**
- * Returns a function that adds constants that the runtime can't fold. Folding would keep dequantized matrices in memory.
+ * Returns a function that adds constants that the runtime can't fold. Folding would keep all dequantized matrices.
  * @param runtimeValue a value computed during the run, at least one-dimensional
  */
 export function lateConstants(g: GraphBuilder, runtimeValue: Value): AddConstant {

@@ -9,7 +9,7 @@ import type { Parameter } from './training-session.js';
 
 /**
  * Creates a directory, which appears only when `write` has finished.
- * @throws UserError if another process writes it, or it isn't empty. Output that a killed command completed is replaced.
+ * @throws UserError if another process writes it or it isn't empty. Output that a killed command completed is replaced.
  */
 export async function makeModelDirectory<T>(
   directory: string,
