@@ -20,7 +20,7 @@ import { explainEmptyRun, moreRunsHint } from './yield.js';
 
 interface RecipeOptions extends DemonstrationOptions {
   readonly recipe: Recipe;
-  /** Maximum candidates per iteration to imitate, best first (`improvement`). Default: all improvements. */
+  /** Maximum number of candidates per iteration to imitate, best first (`improvement`). Default: all improvements. */
   readonly winners?: number | undefined;
   /** Seed for drawing held-out runs or games. */
   readonly seed: number;

@@ -58,7 +58,7 @@ const pairSchema = promptedSchema.extend({ chosen: nonEmptyText, rejected: nonEm
 
 type Split = 'train' | 'validation';
 
-/** @throws UserError if the file doesn't exist, or a row has no valid prompt and completion */
+/** @throws UserError if the file doesn't exist, or the prompt, completion or weight of a row is invalid */
 export function readConversations(dataset: string, split: Split): readonly Conversation[] {
   return readRows(dataset, split, rowSchema, {
     message: 'this row does not fit sft, which needs `prompt` and `completion`',
@@ -66,7 +66,7 @@ export function readConversations(dataset: string, split: Split): readonly Conve
   }).map(({ completion, ...row }) => toConversation(row, completion));
 }
 
-/** @throws UserError if the file doesn't exist, or a row has no valid prompt and pair of replies */
+/** @throws UserError if the file doesn't exist, or the prompt, a reply or the weight of a row is invalid */
 export function readPairs(dataset: string, split: Split) {
   return readRows(dataset, split, pairSchema, {
     message: 'this row does not fit dpo, which needs `prompt`, `chosen` and `rejected`',

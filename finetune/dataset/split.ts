@@ -9,7 +9,7 @@ export type ValidationPlan =
   | { readonly kind: 'none' }
   /** About this fraction of the examples; dependent runs stay together. */
   | { readonly kind: 'share'; readonly share: number }
-  /** Runs and environments with these names. `*` matches any text, `?` any character. */
+  /** Runs and environments with these names. `*` matches any text, `?` any single character. */
   | { readonly kind: 'named'; readonly names: readonly string[] };
 
 export interface RunToSplit {
@@ -58,7 +58,7 @@ export function validationRuns(
 
 type RunGroup = readonly RunToSplit[];
 
-/** Draws groups that bring the total size nearer to the share. Each side gets one if two or more have examples. */
+/** Draws groups unless they move the size away from the share. Each split gets a group if two or more have examples. */
 function drawShare(groups: readonly RunGroup[], share: number, seed: number): RunGroup {
   const sizeOf = (group: RunGroup) => sum(group.map(({ size = 1 }) => size));
   const shuffledGroups = shuffled(groups.filter(sizeOf), createGenerator(seed));

@@ -45,7 +45,7 @@ function distributionOf(values: readonly number[]): Distribution | undefined {
 export interface SplitStatistics {
   readonly examples: number;
   readonly prompts: number;
-  /** This and the next two are undefined if there are no examples. */
+  /** Undefined if there are no examples, like `completionTokens` and `history`. */
   readonly promptTokens?: Distribution | undefined;
   readonly completionTokens?: Distribution | undefined;
   /** Number of evaluations that each prompt lists; for demonstrations, of previous turns. */

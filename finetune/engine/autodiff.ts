@@ -8,9 +8,9 @@ import { createSizeEmitter, inferShapes, unsupportedError } from './shapes.js';
 interface GradientHints {
   /** Values through which no gradient flows, such as the maximum that stabilizes a softmax. */
   readonly constants?: readonly Value[];
-  /** Values that are cheap to compute; the backward pass recomputes them, so they aren't kept. */
+  /** Values that are cheap to compute; the backward pass recomputes those that it needs, so they aren't kept. */
   readonly cheapValues?: ReadonlySet<Value>;
-  /** Maps a gather's indices to the inverse, which gathers gradients back; of a repeated row's gradients, only one. */
+  /** Maps a gather's indices to the inverse, which gathers gradients back (only one of a repeated row). */
   readonly inverses?: ReadonlyMap<Value, Value>;
 }
 
@@ -18,7 +18,7 @@ interface GradientHints {
  * Appends the backward pass to the graph.
  * @param loss scalar (shape [] or [1])
  * @returns ∂loss/∂parameter in each parameter's shape; parameters that don't affect the loss are omitted
- * @throws Error for an operator, or a use of one, that training doesn't support
+ * @throws Error for an operator that training doesn't support
  */
 export function emitGradients(
   g: GraphBuilder,
@@ -96,7 +96,7 @@ export function recordingSource(
 
 const productOperators: ReadonlySet<string> = new Set(['Gemm', 'MatMulNBits']);
 
-/** Returns the outputs of `nodes` that the backward pass recomputes. */
+/** Returns the outputs of `nodes` that aren't kept: all except `kept` and the outputs of products. */
 export function droppedValues(nodes: readonly OnnxNode[], kept: ReadonlySet<Value>): ReadonlySet<Value> {
   const cheapNodes = nodes.filter(({ op }) => !productOperators.has(op));
   return new Set(cheapNodes.flatMap(({ outputs }) => outputs).filter((value) => !kept.has(value)));

@@ -7,7 +7,7 @@ export interface TokenSequence {
   readonly completionIds: readonly number[];
   /** Marks the completion tokens to train on; the others are context only. Default: all. */
   readonly trained?: readonly boolean[] | undefined;
-  /** For each completion token, the ids it was sampled from; null (the default) means the whole vocabulary. */
+  /** For each completion token, the ids that its probability is relative to; null (the default): all ids. */
   readonly allowed?: readonly (readonly number[] | null)[] | undefined;
 }
 

@@ -23,7 +23,7 @@ export interface TrainingState {
   step: number;
   /** Completed steps of the optimizer; in reinforcement learning, one or more per step of the loop (TRPO: none). */
   optimizerSteps: number;
-  /** The step after which the weights were last evaluated; 0 before the first evaluation. */
+  /** The last step whose evaluation is over (or was skipped for lack of data); 0 before the first. */
   evaluated: number;
   /** The lowest evaluation loss so far, with the parameter values at that step, in the order of `parameters`. */
   best: (StepLoss & { readonly values: readonly FloatArray[] }) | undefined;
@@ -102,7 +102,7 @@ export function writeCheckpoint(file: string, state: TrainingState, owner: Check
   );
 }
 
-/** Returns undefined if there is no checkpoint. @throws UserError if the checkpoint's `identity` differs */
+/** Returns undefined if there is no checkpoint. @throws UserError if its `identity` differs, or the file is damaged */
 export function readCheckpoint(
   file: string,
   parameters: readonly Parameter[],
@@ -136,7 +136,7 @@ export function readCheckpoint(
   };
 }
 
-/** Returns the number of threads that the interrupted run used; undefined if there is no checkpoint. */
+/** Returns the number of threads of the run that wrote the checkpoint; undefined if there is no checkpoint. */
 export function checkpointThreads(file: string): number | undefined {
   return existsSync(file) ? progressOf(readSafetensors(file).metadata).threads : undefined;
 }

@@ -19,13 +19,13 @@ export interface RuleContext {
   inverse(indices: Value): Value | undefined;
 }
 
-/** Returns the gradients with respect to the inputs, in the inputs' order and shapes; undefined if not needed. */
+/** Returns the gradients with respect to the inputs, in their order and shapes; those not needed may be missing. */
 export type Rule = (context: RuleContext) => readonly (Value | undefined)[];
 
 export type AddConstant = (values: readonly number[], type: 'int64' | 'uint8') => Value;
 
 /**
- * Creates constants that the runtime can't fold. If it folded them, it would keep every dequantized matrix in float32.
+ * Returns a function that adds constants that the runtime can't fold. Folding would keep all dequantized matrices.
  * @param runtimeValue a value computed during the run, at least one-dimensional
  */
 export function lateConstants(g: GraphBuilder, runtimeValue: Value): AddConstant {
@@ -37,7 +37,7 @@ export function lateConstants(g: GraphBuilder, runtimeValue: Value): AddConstant
   };
 }
 
-/** Maximum number of weights held in float32 at once; a wide head is processed in parts. */
+/** Maximum number of weights held in float32 at once; a larger matrix, such as a head, is processed in parts. */
 const maxWeights = 2 ** 24;
 
 /**

@@ -169,7 +169,7 @@ function broadcastRule(
   );
 }
 
-/** @param order returns the inputs as [x, y] such that the result is the first input where x ≤ y */
+/** @param order returns the node's inputs as [x, y] such that the result is the node's first input where x ≤ y */
 function extremeRule(
   context: RuleContext,
   order: (inputs: readonly [Value, Value]) => readonly [Value, Value],
@@ -194,7 +194,7 @@ function reduceTo({ g, shape }: RuleContext, gradient: Value, from: Value, to: V
   return reduced;
 }
 
-/** Broadcasts the gradient of a reduction back over the reduced axes; only leading axes can have been dropped. */
+/** Broadcasts the gradient of a reduction back over the reduced axes, which must be leading if they were dropped. */
 function expandGradient({ g, node, outputs, size }: RuleContext): Value {
   return g.op('Expand', [outputs[0]!, size(node.inputs[0]!)]);
 }

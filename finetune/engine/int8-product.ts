@@ -1,6 +1,6 @@
 /**
- * Int8 products with frozen weights, forward and backward. Each row of x and of the gradient is scaled by its own
- * largest magnitude, so an outlier affects only its row. The backward pass treats rounding as the identity.
+ * Int8 products with frozen weights, forward and backward. Each row of x and (except in the head) of the gradient is
+ * scaled by its own largest magnitude, so an outlier affects only its row. Rounding is differentiated as the identity.
  */
 import type { GraphBuilder, Value } from '../../src/models/local/graph/graph.js';
 import type { ParameterSource } from '../../src/models/local/graph/parameters.js';
@@ -32,7 +32,7 @@ export function int8Parameters(
       const [codes, scales] = [g.stored(matrix.codes), g.stored(matrix.scales)];
       const attributes = { exactGradient: module === head ? 1 : 0 };
       const product = g.composite(int8ProductOp, [x, codes, scales], attributes, () => {
-        // If this were a constant, the runtime would transpose and copy the matrix when it loads the graph.
+        // If the shape were a constant, the runtime would transpose and copy the matrix when it loads the graph.
         const codeMatrix = g.op('Reshape', [codes, lateConstants(g, x)(matrix.codes.shape, 'int64')]);
         return quantizedProduct(
           g,
@@ -46,7 +46,7 @@ export function int8Parameters(
   };
 }
 
-/** Emits x·R, or x·Rᵀ if `transposed` is 1: rotates the columns as `rotateRows` rotates the weights. */
+/** Emits x·R, which rotates x as `rotateRows` rotates the weights, or its inverse x·Rᵀ if `transposed` is 1. */
 function rotate(g: GraphBuilder, x: Value, columns: number, transposed: 0 | 1): Value {
   const block = blockSize(columns);
   const matrix = g.floats('float32', [...rotationMatrix(block)], [block, block]);
@@ -56,7 +56,7 @@ function rotate(g: GraphBuilder, x: Value, columns: number, transposed: 0 | 1): 
 }
 
 /**
- * Emits x·codes, with each row of x [N, in] quantized to 8 bits (uint8 with zero point 128).
+ * Emits x·codes·scales, with each row of x [N, in] quantized to 8 bits (uint8 with zero point 128).
  * @param codes int8 [in, out]
  * @param scales per-column factors of the result: [out], or [1] for all columns
  */

@@ -20,7 +20,7 @@ import { type TensorToWrite, tensorOf, writeSafetensors } from './safetensors-wr
 /** Increase this if the same weights get different codes after a change to this file. */
 const formatVersion = 2;
 
-/** @param quantized weights to use instead of the model's, for matrices that are already quantized */
+/** @param quantized matrices that were quantized before (QLoRA), to convert instead of the model's own */
 export function loadInt8Weights(
   model: string,
   config: DecoderConfig,
@@ -50,7 +50,7 @@ const scalesName = (name: string) => `${name}.int8_scales`;
 const partsOf = (matrix: PackedMatrix | undefined): readonly StoredTensor[] | undefined =>
   matrix && [matrix.codes, matrix.scales, ...(matrix.offsets ? [matrix.offsets] : [])];
 
-/** Number of weights read and rounded at a time. */
+/** Approximate number of weights read and rounded at a time. */
 const chunkWeights = 1 << 22;
 
 function encodeTensor(tensor: StoredTensor, packed: PackedMatrix | undefined): readonly TensorToWrite[] {

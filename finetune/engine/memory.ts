@@ -11,7 +11,7 @@ type Graph = ReturnType<typeof buildTrainingGraph>;
 /**
  * Estimates the bytes of the sessions, and of the activations for the largest batches, without the trained parameters.
  * The factors were measured with SmolLM2 and Qwen2.5 0.5B in 4 bits, on a CPU, with parts of 100 to 1,500 tokens.
- * @param validation undefined if there is none. Otherwise, two more sessions evaluate and sample
+ * @param validation largest batch of the validation, if there is one; then two more sessions evaluate and sample
  */
 export function sessionBytes(graph: Graph, config: DecoderConfig, step: Batch, validation?: Batch): number {
   const { initializers, nodes } = graph.graph;
@@ -25,7 +25,7 @@ export function sessionBytes(graph: Graph, config: DecoderConfig, step: Batch, v
   return trainingBytes + 2 * evaluationBytes + 4 * logitBytes;
 }
 
-/** Computes the bytes of the values that the backward pass keeps, and of those that it recomputes, in all layers. */
+/** Computes the bytes of the values kept for the backward pass, and of those that it recomputes, in all layers. */
 function activationBytes({ cheapValues, forward, graph }: Graph, batch: Batch) {
   const inputs = forward.inputs.map((one) => ({ ...one, shape: batch[one.name]?.shape ?? one.shape }));
   const shapes = inferShapes({ ...forward, inputs });

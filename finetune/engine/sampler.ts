@@ -19,9 +19,9 @@ export interface SampledReply extends Reply {
   readonly promptIds: readonly number[];
   /** Includes the end-of-sequence token, unless the reply was truncated. */
   readonly ids: readonly number[];
-  /** Natural log-probabilities among the allowed tokens, at the sampling temperature. */
+  /** Natural log-probabilities among the ids in `allowed`, at the sampling temperature (or at 1 if that is 0). */
   readonly logp: readonly number[];
-  /** For each token, the only ids that a constraint allowed (possibly just one), or null. */
+  /** For each token, the only ids to which a constraint limited the choice (possibly just one); null if or null. */
   readonly allowed: readonly (readonly number[] | null)[];
   readonly isComplete: boolean;
 }

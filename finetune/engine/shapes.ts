@@ -205,7 +205,7 @@ export function unsupportedError(node: OnnxNode, reason: string): Error {
   return new Error(`operator ${node.op} (${node.outputs.join(', ')}) isn't supported in training: ${reason}`);
 }
 
-/** Returns a function that emits a value's shape from the graph's inputs, so no value is kept just for its shape. */
+/** Returns a function that computes shapes from the graph's inputs alone, so no value is kept just for its shape. */
 export function createSizeEmitter(
   g: GraphBuilder,
   inputs: readonly OnnxValue[],

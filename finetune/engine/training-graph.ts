@@ -38,7 +38,7 @@ export function allTrainedParameters({
  * - `allowed`: int32 [C, K], if the objective is constrained
  * - the objective's inputs, each [C], every trained parameter by name, and random numbers if dropout is on
  * Outputs: `loss`, `logp` [C], the objective's outputs [C] and, for training, `grad.<parameter>`. Only selected
- * rows reach the head. Also returns the graph without the backward pass, which recomputes the values in `cheapValues`.
+ * rows reach the head. Also returns the forward graph, and `cheapValues`, which the backward pass recomputes.
  */
 export function buildTrainingGraph(settings: TrainingGraphSettings) {
   const { config, trainable, objective, precision, purpose, device } = settings;

@@ -44,8 +44,8 @@ export type TrainedEnvironments =
  * @param base a directory (model, adapter, training run), GGUF file, `ollama:NAME`, `openai:NAME` or a baseline; if
  * undefined, the model that `tuned` was trained from
  * @param baselines baselines, e.g. `random` or, with settings, `hill-climb:sigma=2`
- * @throws UserError if a model or baseline can't be found, a baseline is listed with different settings, or the base is
- * unknown or has the same weights
+ * @throws UserError if a model or baseline can't be found, a baseline is listed twice with different settings, or the
+ * base is unknown or has the weights of `tuned`
  */
 export function openArms(
   base: string | undefined,
@@ -59,7 +59,7 @@ export function openArms(
   if (resolvedBase.hash !== null && resolvedBase.hash === tunedArm.hash) {
     throw new UserError({ field: '--tuned', message: 'has the same weights as the base', value: tuned });
   }
-  // Both models get the chat template variables that the tuned model was trained with.
+  // Local models get the chat template variables that the tuned model was trained with.
   const { paths } = tunedArm;
   const template = paths === undefined ? {} : templateVariables(paths.adapter ?? paths.model);
   const variables = Object.keys(template).length === 0 ? [] : [`model.template=${JSON.stringify(template)}`];

@@ -81,7 +81,7 @@ export interface RunFigures
   extends Readonly<Record<Metric, number | null>>,
     Pick<ComparedRun, 'status' | 'observed' | 'stoppedEarly' | 'curve'> {
   readonly environment: string;
-  /** True if the run is complete, or if no proposal was accepted, which counts as its model's result. */
+  /** True if the run is complete, or failed because no proposal was accepted, which counts as its model's result. */
   readonly isOver: boolean;
   /** Reason for the status, as text. */
   readonly reason: string;

@@ -100,7 +100,7 @@ const ownParameters = ({ objective }: PolicyObjective, decoder: DecoderConfig): 
     values: new Float32Array(elementCount(shape)),
   }));
 
-/** A proposer's task computes the rewards itself, and its evaluations count runs instead of episodes. */
+/** Converts settings to the common form. A proposer's task computes rewards itself, and its evaluations count runs. */
 function settingsOf(config: LearningConfig): OnlineSettings {
   if (!isProposer(config)) return config;
   const { evaluation, reward } = config;

@@ -27,7 +27,7 @@ export interface RewardSettings {
   /** Reward added for each reply without an action. */
   readonly invalid: number;
   readonly assignment: (typeof rewardAssignments)[number];
-  /** Permutes the returns within each group. */
+  /** True to permute the returns within each group. */
   readonly shuffle: boolean;
 }
 
@@ -93,7 +93,7 @@ const trainedNumbers = (
 const logRatios = ({ referenceLogp, samplerLogp, oldLogp = samplerLogp }: ScoredSequence) =>
   samplerLogp.map((_, token) => (referenceLogp === undefined ? 0 : oldLogp[token]! - referenceLogp[token]!));
 
-/** GAE over an episode's trained tokens. A turn's reward goes to the last trained token up to the end of the turn. */
+/** Standardized GAE over trained tokens. A turn's reward goes to the last trained token up to the end of the turn. */
 function estimateAdvantages(
   episodes: readonly Episode[],
   toScored: (sequence: SampledSequence) => ScoredSequence,

@@ -24,7 +24,7 @@ export interface ImprovementSessions {
   close(): Promise<void>;
 }
 
-/** @throws UserError if memory runs out */
+/** @throws UserError as `openTrainingSession` does */
 export async function openSessions(
   graph: Parameters<typeof openObjectiveSession>[0],
   { objective, reading: readingObjective }: PolicyObjective,
@@ -39,7 +39,7 @@ export async function openSessions(
 /** True if the objective penalizes the KL divergence from the initial policy. */
 export const readsReference = (settings: ObjectiveSettings): boolean => 'kl' in settings && settings.kl !== 0;
 
-/** Updates `state` in place. @throws UserError if training diverges */
+/** Updates `state` in place. @throws UserError if training diverges or memory runs out */
 export async function improve(
   { training }: ImprovementSessions,
   objective: PolicyObjective,
@@ -69,7 +69,7 @@ export async function improve(
   return { ...firstFigures!, clipShare, tokens: sequences.reduce((sum, one) => sum + exampleLength(one), 0) };
 }
 
-/** The sequences of one optimizer step; all sequences if a minibatch would have fewer than two. */
+/** The sequences of one optimizer step; all sequences if any minibatch would have fewer than two. */
 function minibatch(
   sequences: readonly RlExample[],
   step: number,
@@ -85,7 +85,7 @@ function minibatch(
 
 const packingOf = (batchTokens: number) => ({ packing: 'rows', batchTokens }) as const;
 
-/** Evaluates the policy before the update. The returned function adds the results to a sequence, if there are any. */
+/** Evaluates policy and reference before the update. The returned function adds the results, if any, to a sequence. */
 export async function computeOldValues(
   { reading }: ImprovementSessions,
   parameters: readonly Parameter[],

@@ -54,7 +54,7 @@ export interface OnlineHooks extends TrainingHooks {
 }
 
 export interface OnlineOutcome {
-  /** The parameters of the result; `chosenEvaluation` is their evaluation. */
+  /** The parameters of the result; `chosenEvaluation` is their evaluation, unless training was interrupted. */
   readonly parameters: readonly Parameter[];
   readonly chosenEvaluation: Pick<EvaluationResult, 'step' | 'meanReward'> | undefined;
   readonly step: number;
@@ -89,7 +89,7 @@ export function startLearning(
   return state;
 }
 
-/** Trains until the last update, a limit or an interruption. @throws UserError if training diverges */
+/** Trains until the last update, a limit or an interruption. @throws UserError if it diverges or memory runs out */
 export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}): Promise<OnlineOutcome> {
   const { checkpoint, owner, settings, state, task } = run;
   const { checkpointEvery, evaluation, updates: totalSteps } = settings;
@@ -177,7 +177,7 @@ async function playAndLearn(
   return { kind: 'step', step: state.step, totalSteps, samplingSeconds, ...figures };
 }
 
-/** Updates `state` in place; `shuffleSeed` is the seed for shuffling returns. @throws UserError if training diverges */
+/** Updates `state` in place; `shuffleSeed` is the seed for shuffling returns. @throws UserError as `improve` does */
 export async function learnFrom(
   { objective, reference, sessions, settings }: Omit<OnlineLearning, 'task'>,
   state: TrainingState,

@@ -148,7 +148,7 @@ export function environmentShares(config: LearningConfig): ReadonlyMap<string, n
   return shares;
 }
 
-/** Returns the command that uses the trained model with its training settings. */
+/** Returns a command that uses the trained model: `play` in the environment for an agent, `run` for a proposer. */
 export function usageOf(config: LearningConfig, model: string, result: string): string {
   const modelSettings = servingArguments(config.method, model, result);
   if (isProposer(config)) return `policyloop run CONFIG ${modelSettings}`;

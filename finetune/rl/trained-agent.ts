@@ -36,7 +36,7 @@ type ConfigKeys =
 
 /** The settings of `finetune rl` that apply here. The objective is always PPO. */
 export interface AgentTraining extends Partial<Pick<RlInput, ConfigKeys>> {
-  /** Model directory, or with `lora` a GGUF file; `package:models/tiny-bytes` suits `method: {kind: 'scratch'}`. */
+  /** Model directory, or GGUF file if the method is `lora`; `package:models/tiny-bytes` suits the method `scratch`. */
   readonly model: string;
   /** Episodes per update. Default: 16. */
   readonly batch?: number;
@@ -150,7 +150,7 @@ export class TrainedAgent<A extends Action = Action> {
   /**
    * Ends the episode and adds it to the batch. Once the batch is full, the model learns from it.
    * @param truncated true if a limit cut the episode off, so more reward might have followed
-   * @throws UserError if the episode has no reply yet, or training diverges
+   * @throws UserError if the episode has no reply yet, training diverges, or memory runs out
    */
   async endEpisode(truncated = false): Promise<EndedEpisode> {
     const turns = this.#turns;
@@ -172,7 +172,7 @@ export class TrainedAgent<A extends Action = Action> {
   /**
    * Writes the current model: its adapter if the method is `lora`, otherwise all weights.
    * @param output directory to write `adapter` or `model` into
-   * @returns its path, for `model.adapter` or `model.path` in a config
+   * @returns the path of that `adapter` or `model`, for `model.adapter` or `model.path` in a config
    */
   save(output: string): Promise<string> {
     const { decoder, method } = planLearning({ ...this.#config, output });

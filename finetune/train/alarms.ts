@@ -33,7 +33,7 @@ export function createAlarmWatch(checks: readonly Check[]): (event: TrainingEven
   };
 }
 
-/** The alarm is raised after this many consecutive increases of the validation loss. */
+/** Number of consecutive increases of the validation loss that the alarm requires. */
 const risesToAlarm = 3;
 /** A rise counts as noise unless the loss exceeds the lowest loss by more than this fraction. */
 const noise = 0.01;

@@ -18,7 +18,7 @@ interface OptimizerFigures {
   readonly tokens: number;
 }
 
-/** Statistics of an update's first optimizer step, except `tokens` and as noted; means are over trained tokens. */
+/** Statistics of an update's first optimizer step, except `tokens` and `clipShare`; means are over trained tokens. */
 export interface PolicyUpdateFigures extends OptimizerFigures {
   /** Nats per token. */
   readonly entropy: number;
@@ -142,7 +142,7 @@ export type TrainingEvent =
   | StepEvent
   | ({ readonly kind: 'validation'; readonly best: boolean; readonly work?: number } & StepLoss)
   | ({ readonly kind: 'evaluation'; readonly episodes: number; readonly best: boolean } & EvaluationResult)
-  /** A baseline search with the budget of training or, for proposers, of evaluation. `returns`: of final episodes. */
+  /** A baseline search with the budget of training (`returns`: of final episodes) or, for proposers, of evaluation. */
   | {
       readonly kind: 'baseline';
       readonly step: number;
@@ -166,11 +166,11 @@ export type EventOf<Kind extends TrainingEvent['kind']> = Extract<TrainingEvent,
 type WithTiming<Event> = Event & {
   /** ISO 8601. */
   readonly time: string;
-  /** Seconds since the session's previous event, e.g. a step's duration; pauses between sessions don't count. */
+  /** Seconds since the session's previous event (or start), e.g. a step's duration; without pauses between sessions. */
   readonly seconds: number;
   /** Resident memory of the process. */
   readonly rssBytes: number;
-  /** Speed of a step; missing for other events. */
+  /** Speed of a language model's step; missing for other events. */
   readonly tokensPerSecond?: number;
 };
 

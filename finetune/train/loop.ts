@@ -35,13 +35,13 @@ export interface TrainingHooks {
   onSamples?(step: number, samples: readonly Sample[]): void;
   /** Receives the directory of a result that exists before the last evaluation. */
   onResult?(result: string): void;
-  /** Checked after each step, in the last validation and between baselines; if true, the run ends with a checkpoint. */
+  /** If true after a step, in the last validation or before a numeric baseline, the run ends with a checkpoint. */
   stop?(): boolean;
   /** Abandons a supervised step or evaluation before it changes anything; the run writes a checkpoint and ends. */
   readonly abort?: AbortSignal | undefined;
-  /** Called before baseline searches. */
+  /** Called before the baseline searches that are reported. */
   onBaselines?(): void;
-  /** Receives the number of examples read so far in a step or evaluation, and their total. */
+  /** Receives the number of examples processed so far in a step, a validation or sample replies, and their total. */
   onRead?(read: number, total: number, purpose?: 'validation' | 'sample replies'): void;
   /** If true after a step, or when training resumes, training ends early with a result. */
   isSpent?(): boolean;

@@ -58,7 +58,7 @@ export const methodFacts = (method: MethodSettings) => ({
   adapter: method.kind === 'lora' ? method.adapter : undefined,
 });
 
-/** Command-line settings that load the result with the model and quantization used in training. */
+/** Command-line settings that load the result; an adapter needs the base model and quantization used in training. */
 export function servingArguments(method: MethodSettings, model: string, result: string): string {
   if (method.kind !== 'lora') return `model.provider=local ${shellWord(`model.path=${result}`)}`;
   return [
@@ -94,7 +94,7 @@ export function planModel({ ignoreKeys, model, output, ...config }: ModelSetting
   return { decoder, method, checkpoint, threads };
 }
 
-/** @throws UserError if the weights can't be used, or memory runs out */
+/** @throws UserError if the device, weights, modules or tokenizer can't be used, or memory runs out */
 export async function openModel(
   { decoder: config, method, threads }: PlannedModel,
   { model, seed, template, ...settings }: ModelSettings,

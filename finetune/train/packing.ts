@@ -52,7 +52,7 @@ function familiesOf<E extends TokenSequence>(
 ): readonly Family<E>[] {
   if (packing === 'none') return singleFamilies(examples);
   if (packing === 'pairs') return pairsOf(examples);
-  // A family that exceeds the limit is split; each part repeats the prompt.
+  // A family that exceeds the limit is split into smaller families, each of which repeats the prompt.
   return joinByPrefix(groupByPrompt(examples)).flatMap((family) =>
     fillGroups(family, (part, example) => paddedLength([[...part, example]]) <= batchTokens),
   );

@@ -42,7 +42,7 @@ interface TokenFigures {
   readonly reference: number | undefined;
   readonly entropy: number;
   readonly advantage: number;
-  /** π / π_old, per token or, for RLOO, per completion */
+  /** π / π_old, per token or, for RLOO, per completion. */
   readonly ratio: number;
 }
 

@@ -1,4 +1,4 @@
-/** Writes a training run's record next to its result: metrics, TensorBoard event files and a page. */
+/** Writes a training run's record next to its result: metrics, samples, TensorBoard event files and a page. */
 import { join } from 'node:path';
 import { replaceFile } from '../../src/base/files/files.js';
 import { JsonLinesFile, keepFirstLines, readJsonLines } from '../../src/base/files/json-lines.js';
@@ -16,7 +16,7 @@ import { pageHtml } from '../../src/web/page.js';
 import { trainingPage } from '../../src/web/report/training-page.js';
 import type { Metric, TrainingEvent } from './events.js';
 
-/** Returns a function that adds the time, the seconds since the previous event and the memory in use to an event. */
+/** Returns a function that adds the time, seconds since its last call (or creation), memory and speed to an event. */
 export function createEventMeter(meters: {
   now(): Date;
   milliseconds(): number;
@@ -77,8 +77,8 @@ export function trainingScalars(metric: Metric): Scalars {
 const minPageSeconds = 5;
 
 /**
- * Writes metrics and the page. Modifies nothing until training starts; then removes the metrics of steps after the
- * starting step, because training repeats them.
+ * Writes metrics, samples and the page. Modifies nothing until training starts; then removes the metrics and samples
+ * of steps after the starting step (of all steps if it is 0), because training repeats them.
  */
 export class TrainingRecord {
   readonly output: string;
@@ -136,7 +136,7 @@ export class TrainingRecord {
     }
   }
 
-  /** Keeps the metrics of earlier sessions up to this step; none for a fresh start. */
+  /** Keeps the metrics and samples of earlier sessions up to this step; none for a fresh start (step 0). */
   #keepUntil(step: number): void {
     this.#metrics = keepLinesUntil<Metric>(this.#file.path, step);
     keepLinesUntil<RecordedSample>(this.#samples.path, step);
@@ -154,7 +154,7 @@ export class TrainingRecord {
   }
 }
 
-/** Returns the lines of earlier sessions up to this step; removes later lines from the file. */
+/** Returns the lines of earlier sessions up to this step (none for step 0), and removes the others from the file. */
 function keepLinesUntil<T extends { readonly step: number }>(path: string, step: number): T[] {
   const lines = readJsonLines<T>(path, { repair: true }) ?? [];
   const cutIndex = step === 0 ? 0 : lines.findIndex((line) => line.step > step);

@@ -18,7 +18,7 @@ export function chooseSamplePrompts(
 
 type SamplerModel = Omit<SamplerSettings, 'temperature' | 'maxTokens' | 'constrained'>;
 
-/** Samples the most probable tokens, so resumed runs give the same replies. Loads the model on the first call. */
+/** Samples the most probable tokens, so resumed runs give the same replies. The first `answer` loads the model. */
 export function openPromptSampler(model: SamplerModel, conversations: readonly Conversation[]) {
   let pending: Promise<Sampler> | undefined;
   return {

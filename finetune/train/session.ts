@@ -63,7 +63,7 @@ interface TrainingJob<T extends TrainingResult> extends Display {
   readonly output: string;
   readonly about: Omit<TrainingFacts, 'outcome'>;
   readonly checks: readonly Check[];
-  /** For the whole run: minutes, and tokens sampled in updates. */
+  /** Maximum minutes, and maximum tokens sampled in updates, of the whole run. */
   readonly limits?: { readonly minutes?: number | undefined; readonly tokens?: number | undefined };
   train(hooks: TrainingHooks): Promise<T>;
   /** Returns the dataset if it is known only at the end. */
@@ -71,13 +71,13 @@ interface TrainingJob<T extends TrainingResult> extends Display {
   /** Additional fields of the last `--json` line for this kind of training. */
   summary(trained: T): object;
   extraLines?(trained: T): readonly string[];
-  /** Command-line settings to use the result. */
+  /** Returns the command that uses the result. */
   use?(result: string): string;
 }
 
 /**
  * Starts or resumes training. Returns the exit code.
- * @throws UserError if there is no checkpoint to finish from, or another process is writing to the output
+ * @throws UserError if no checkpoint exists to finish from, another process writes to the output, or training fails
  */
 export async function runTraining<T extends TrainingResult>(
   job: TrainingJob<T>,

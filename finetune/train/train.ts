@@ -52,7 +52,7 @@ export async function train(args: TrainingArguments, context: CommandContext): P
   );
 }
 
-/** Returns a command that repeats a run of the dataset, but names no model; `CONFIG` if no config exists. */
+/** Returns a command, without model settings, that repeats a run of the dataset; `CONFIG` replaces a missing config. */
 function usageCommand({ recipe, sources }: DatasetLineage, cwd: string): string {
   const files = (sources ?? []).map(({ run }) => join(run, runFiles.config));
   const config = shellWord(files.find((file) => existsSync(resolve(cwd, file))) ?? 'CONFIG');

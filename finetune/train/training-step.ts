@@ -34,7 +34,7 @@ import {
 import { rejectNonFinite, type TrainingHooks } from './loop.js';
 import type { Part } from './packing.js';
 
-/** @throws UserError if memory runs out */
+/** @throws UserError as `openTrainingSession` does */
 export function openObjectiveSession(
   settings: Pick<SamplerSettings, 'config' | 'trainable' | 'device' | 'threads'>,
   purpose: 'train' | 'evaluate',
@@ -64,7 +64,7 @@ export interface StepSettings {
 
 /**
  * Takes one optimizer step on a batch, and updates the state in place. Dropout masks depend on the seed and the step.
- * @throws WorkError if the loss or the gradients aren't finite; the signal's reason if aborted, before any change
+ * @throws WorkError if the loss or the gradients aren't finite, and the errors of `runParts`; all before any change
  */
 export async function takeStep<E extends TokenSequence>(
   session: TrainingSession,
@@ -98,9 +98,9 @@ export async function takeStep<E extends TokenSequence>(
 type ReadHooks = Pick<TrainingHooks, 'abort' | 'onRead'>;
 
 /**
- * Runs the model on all parts of a batch. Handles signals and updates displays between parts, which can take long.
+ * Runs the model on all parts of a batch. Handles signals and updates displays before each part, which can take long.
  * @param seeds dropout seeds, one per part; not needed for an evaluation session
- * @throws the signal's reason if aborted
+ * @throws UserError if memory runs out; the signal's reason if aborted
  */
 export async function runParts<E extends TokenSequence>(
   session: TrainingSession,

@@ -1,6 +1,6 @@
 import type { ChatMessage } from '../models/language-model.js';
 
-/** Maximum number of tokens that a chat template adds to a message. */
+/** Number of tokens that a chat template adds to a message, on the high side. */
 const messageTokens = 8;
 
 /** Estimates the number of tokens in a whole prompt, erring on the high side. */
@@ -10,7 +10,7 @@ export function estimatePromptTokens(messages: readonly Pick<ChatMessage, 'conte
 
 /**
  * Estimates tokens, on the high side: one per run of up to 4 letters (a to z, in either case), per space before a
- * digit, and per character that is neither such a letter nor a space.
+ * digit, and per UTF-16 code unit that is neither such a letter nor a space.
  */
 export function estimateTokens(text: string): number {
   let tokens = 0;

@@ -69,7 +69,7 @@ export const parametersOf = (parts: readonly Proposals[]): readonly ParameterVec
   parts.flatMap(({ proposals }) => proposals.flatMap(({ parameters }) => (parameters ? [parameters] : [])));
 
 /**
- * Draws each candidate's parameters with its own random stream, and again if they are a repeat or can't be evaluated.
+ * Draws each candidate's parameters with its own random stream, and again if they are a repeat or `check` rejects them.
  * Proposals are recorded like calls, but no model is called.
  * @param draw proposes one candidate per generator; several generators only at the first attempt
  */

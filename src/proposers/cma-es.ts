@@ -13,7 +13,7 @@ import { createValueGrid, drawPoint, type ValueGrid } from './moves.js';
 
 /** With more parameters than this, only the diagonal of the covariance matrix is adapted. */
 const fullCovarianceLimit = 100;
-/** A distribution counts as degenerate if its longest axis is this many times as long as its shortest. */
+/** A distribution counts as degenerate if its longest axis is at least this many times as long as its shortest. */
 const maxAxisRatio = 1e7;
 
 /** Constants derived from the number of parameters and the population size. */
@@ -40,7 +40,7 @@ interface Distribution {
   path: readonly number[];
   stepPath: readonly number[];
   generations: number;
-  /** The best score since this distribution started, and the generation in which it was found. */
+  /** The best score of a generation that moved this distribution, and that generation's number. */
   best: number;
   bestGeneration: number;
 }
@@ -144,7 +144,7 @@ function isExhausted({ distribution, grid }: SearchState): boolean {
   return !(covariance.axisRatio < maxAxisRatio) || (isNarrow && generations - bestGeneration >= patience);
 }
 
-/** Processes one generation: ranks the candidates and updates the mean, paths, covariance and step size. */
+/** Processes one generation: ranks the candidates and updates the distribution; on a plateau, only its step size. */
 function update({ distribution, strategy, generation, task }: SearchState): void {
   const { low, high } = task.parameters;
   const ranked = generation.toSorted((a, b) => b.score - a.score);

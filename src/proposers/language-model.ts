@@ -126,7 +126,7 @@ async function askForOne(
   }
 }
 
-/** Returns the next call of a conversation, recorded or new, after judging it; undefined if stopped. */
+/** Returns the next call of a conversation, recorded or new, after judging it; undefined after a stop or at a limit. */
 async function nextCall(
   state: AskingState,
   conversation: Conversation,
@@ -211,7 +211,7 @@ function outcomeOf(
   };
 }
 
-/** Reads a call's reply, and checks the proposal. If the process ends before the check, the resumed run repeats it. */
+/** Reads a call's reply, and checks the proposal. If the process ends before the check, the resumed run checks it. */
 async function judgeCall(
   request: ProposalRequest,
   call: CallRecord,
@@ -224,7 +224,7 @@ async function judgeCall(
   return { ...call, outcome: failure === undefined ? outcome : { kind: 'rejected', failure } };
 }
 
-/** Asks again for a candidate whose proposal repeats that of an earlier one. */
+/** Asks again for a candidate if its proposal repeats that of an earlier candidate. */
 async function correctRepeat(
   state: AskingState,
   conversation: Conversation,

@@ -55,7 +55,7 @@ export interface ProposalRequest {
   readonly siblings?: readonly ParameterVector[];
   /** Finds an earlier use of the same parameters. */
   readonly seen: (parameters: ParameterVector) => EarlierUse | undefined;
-  /** Returns the reason why new parameters can't be evaluated, if there is one. */
+  /** Returns the reason for rejecting new parameters, if there is one, e.g. that they act like earlier ones. */
   readonly check?: RepeatCheck | undefined;
   readonly read: (reply: string, context: ParseContext) => ParseResult;
   readonly grammar?: AnswerGrammar | undefined;

@@ -49,14 +49,14 @@ function commonKeys(config: DecoderConfig): GgufKeys {
 /** Of the exported architectures, those for which llama.cpp implements sliding windows. */
 const windowedArchitectures = new Set(['gemma2', 'gemma3']);
 
-/** Context length in tokens. If llama.cpp lacks a model's sliding windows, the context is limited to one window. */
+/** Context length in tokens. If llama.cpp lacks a model's sliding windows, it is limited to the smallest window. */
 export function contextOf(config: DecoderConfig): number {
   const { layers, contextTokens } = config;
   if (windowedArchitectures.has(ggufArchitecture(config))) return contextTokens;
   return smallest([contextTokens, ...layers.map(({ window }) => window ?? contextTokens)]);
 }
 
-/** The rotary embedding of the layers without a window or, if all have one, of the first that rotates. */
+/** The rotary embedding of the first rotating layer without a window, or else of the first rotating layer. */
 function mainRope({ layers }: DecoderConfig): Rope | undefined {
   const rotatingLayers = layers.filter(({ rope }) => rope !== undefined);
   return (rotatingLayers.find(({ window }) => window === undefined) ?? rotatingLayers[0])?.rope;

@@ -28,7 +28,7 @@ export interface WrittenGguf {
 }
 
 /**
- * @param adapter merged while writing, with a single rounding; a GGUF file's other tensors are copied unchanged
+ * @param adapter merged while writing, with a single rounding; tensors of a GGUF base that it doesn't change are copied
  * @param output must not exist, unless a killed command completed it (`isReplaceable`); appears only when complete
  * @throws UserError if the output exists or the model can't be converted; the signal's reason if it aborts
  */
@@ -100,7 +100,7 @@ interface FileParts {
   readonly tensors: readonly TensorToWrite[];
 }
 
-/** Copies unchanged tensors byte for byte. */
+/** Merges the changes into a GGUF file's tensors; copies the other tensors byte for byte. */
 function mergeIntoGguf(sources: TensorSources): FileParts {
   const { changes, model, type, weights } = sources;
   const gguf = openGguf(model);

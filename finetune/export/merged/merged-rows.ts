@@ -145,7 +145,7 @@ export interface RowForm {
 
 export const rawForm: RowForm = { rowMultiple: 1, convert: (values) => values };
 
-/** Describes a weight to write, plus an adapter's change, if any. `chunks` throws a UserError if it exceeds float16. */
+/** Describes a weight to write, plus an adapter's change, if any. `chunks` throws a UserError if F16 can't hold it. */
 export const mergeTensor = (
   weight: StoredTensor,
   change: WeightChange | undefined,

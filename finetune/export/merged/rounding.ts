@@ -23,7 +23,7 @@ export function createRoundingMeter() {
 
 export type RoundingMeter = ReturnType<typeof createRoundingMeter>;
 
-/** Notes that rounding lost a notable part of the adapter's change; `hint` names the option that avoids it. */
+/** Returns a note if rounding lost a notable part of the adapter's change; `hint` names the option that avoids it. */
 export const roundingNotes = (keptChange: number, dtype: string, hint: string): readonly string[] =>
   keptChange >= 0.9
     ? []

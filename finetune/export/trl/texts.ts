@@ -1,4 +1,4 @@
-/** The files of a TRL export that don't depend on the rows. */
+/** The files of a TRL export besides the rows: the training script and the Slurm job. */
 import type { TrlSettings } from './settings.js';
 
 /** A script that trains on `data/`. Running it again resumes from the last checkpoint in `output/`. */

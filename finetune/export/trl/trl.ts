@@ -20,7 +20,7 @@ export interface WrittenTrl {
 
 /**
  * @param model the base model on the machine that trains: a path there, or a name on the Hub
- * @throws UserError, before writing anything, if the directory isn't new or empty, or TRL doesn't support the config
+ * @throws UserError, before writing anything, if the directory isn't empty, or TRL can't use the config or the dataset
  */
 export function writeTrl(config: TrainConfig, model: string, out: string): WrittenTrl {
   requireNewDirectory(out);

@@ -28,7 +28,7 @@ interface Measurement {
   readonly samples: readonly Sample[];
 }
 
-/** Result of a baseline search that played as many episodes as the model. */
+/** Result of a baseline search with the model's number of iterations, as means over runs. */
 interface BaselineResult {
   readonly label: string;
   readonly bestReturn: number;

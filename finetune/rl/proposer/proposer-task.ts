@@ -42,7 +42,7 @@ type Iterate = (
   seeds: readonly (readonly number[])[],
 ) => Promise<readonly AnsweredPrompt[]>;
 
-/** @throws UserError if a task or the reward is unusable */
+/** @throws UserError if the reward is unusable; the methods that open runs throw one if a task is unusable */
 export async function openProposerTask(config: ProposerConfig, env: Env): Promise<RlTask> {
   const rewardsOf = await openReward(config.reward);
   const isConstrained = config.answers.format === 'constrained';
@@ -126,7 +126,7 @@ function episodeOfCandidate(reply: SampledReply, candidate: Candidate, reward: n
   };
 }
 
-/** 1 for a higher return, 0.5 for an equal one, 0 otherwise. */
+/** 1 for a higher return, 0.5 for an equal one, 0 for a lower one or none. */
 function winScore(own: number | undefined, other: number): number {
   if (own === undefined || own < other) return 0;
   return own === other ? 0.5 : 1;
@@ -157,7 +157,7 @@ class RunsInFlight {
     return this.#slots.map(({ run }) => run);
   }
 
-  /** Starts the next run. Shortens the first runs by different amounts, so that runs in flight differ in iteration. */
+  /** Starts the next run. Spreads the ends of the first runs, so that runs in flight are at different iterations. */
   async #begin(slotIndex: number, isFirst: boolean): Promise<RunSlot> {
     const number = this.#nextNumber++;
     const config = configOf(this.#plan, number);

@@ -72,7 +72,7 @@ export type Candidate =
       readonly text: string;
       /** True if the run's history has the same parameters. */
       readonly isRepeat?: boolean;
-      /** Return of each episode. All candidates of a run and the best policy before them play the same episodes. */
+      /** Return of each episode. All policies of a run play the same episodes. */
       readonly returns: readonly number[];
     })
   | { readonly kind: 'unreadable'; readonly text: string; readonly failure: ParseFailureKind };

@@ -128,7 +128,7 @@ interface PlayedBaseline {
   readonly episodes: number;
 }
 
-/** Runs a baseline search with the model's number of evaluations, on the same episodes, after the same warm-up. */
+/** Runs a baseline search in each run, with the run's number of iterations, warm-up and episodes. */
 export async function playBaseline(
   name: BaselineName,
   configs: readonly Config[],

@@ -33,7 +33,7 @@ export interface ComparedExample {
   readonly referenceLogp: ValuesPerToken;
 }
 
-/** DPO (Rafailov et al. 2023, arXiv 2305.18290): the mean over pairs (families) of −log σ(β·margin). */
+/** DPO (Rafailov et al. 2023, arXiv 2305.18290): the weighted mean over pairs (families) of −log σ(β·margin). */
 export function dpo(beta: number): Objective {
   return {
     build(tokens) {

@@ -120,7 +120,7 @@ const announcement =
   /\b(?:final|new param\w*|new propos\w*)\b[^.!?]*$|\banswer(?: is)?\s*(?:[:=]\s*)?["'_([{$]*$/i;
 const lineEnd = /^["'\s)\]}.,;|$]*(?:$|#|\/\/|\(|-{1,2} |\u2014|["'][\w ]+["']\s*:)/m;
 
-/** Returns 3 after a word such as `final`; on its own lines, 2 at the start or else 1 (1 less before a score); or 0. */
+/** Ranks a set: 3 after a word like `final`; else 2 on the first line, 1 on another (1 less before a score), or 0. */
 function weightOf(set: NumberSet, plain: string, sets: readonly NumberSet[]): number {
   const lead = plain.slice(Math.max(0, set.start - 160), set.start);
   const tail = plain.slice(set.end, set.end + 160);

@@ -9,8 +9,8 @@ import { isFunction, nodesIn, syntaxTree, topLevelDeclaration } from '../../poli
 import { failWith, type ParseContext, type ParseResult, repeatFailure } from './failure.js';
 
 /**
- * Reads the program of a reply and adds it to the library. It is the last code block that defines `act` or, if there is
- * none, the text outside code blocks, up to its last brace. If that doesn't define `act`, it is the last code block.
+ * Reads a reply's program and adds it to the library: the last code block that defines `act`; failing that, the text
+ * outside code blocks if it defines `act`, up to its last brace; failing that, the last block, preferably with `act`.
  */
 export function readProgram(reply: string, library: ProgramLibrary, context: ParseContext = {}): ParseResult {
   const { text, hasUnclosedThinking } = answerText(reply);

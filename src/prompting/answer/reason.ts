@@ -6,8 +6,8 @@ const opener = /\{\s*"params"\s*:\s*(?=\n)/;
 const jsonReason = /"(?:reason|reasoning|explanation|rationale)"\s{0,8}:\s{0,8}"([^"\\]*(?:\\.[^"\\]*)*)/is;
 
 /**
- * Extracts the reason from a reply, on one line: its text without the parameters or the program. Used only in reports
- * and datasets.
+ * Extracts the reason from a reply, on one line of up to `limit` characters: the JSON field `reason`, or else the text
+ * without the parameters or the program; '' if a program is outside code blocks. Used only in reports and datasets.
  */
 export function statedReason(reply: string, limit = 600): string {
   const text = withoutProgram(answerText(reply).text);
@@ -18,7 +18,7 @@ export function statedReason(reply: string, limit = 600): string {
   return oneLine(`${text.slice(0, start)}\n${text.slice(end, end + 4 * limit)}`.replace(opener, ''), limit);
 }
 
-/** Joins the text into one line, and removes markup and a label such as `Reason:` from its start. */
+/** Joins the text into one line, removes markup and a label such as `Reason:` at its start, and cuts it to `limit`. */
 function oneLine(text: string, limit: number): string {
   const parts = text
     .slice(0, 8 * limit)

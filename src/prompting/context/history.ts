@@ -43,7 +43,7 @@ export function withoutVariants(entries: readonly BufferEntry[]): readonly Buffe
   return entries.filter((entry) => best.get(entry.parameters[0]) === entry);
 }
 
-/** Returns the maximum number of evaluations that a prompt selects; the token budget may allow fewer. */
+/** Returns the maximum number of evaluations selected for a prompt; the token budget may allow fewer. */
 export const selectedCount = ({ best, recent }: Pick<MemoryConfig, 'best' | 'recent'>): number =>
   best === undefined && recent === undefined ? Number.POSITIVE_INFINITY : (best ?? 0) + (recent ?? 0);
 

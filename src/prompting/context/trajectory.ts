@@ -35,7 +35,7 @@ export function trajectoryRows(episode: Episode, count: number, returnText: Scor
   return [...rows, `end | ${valueText(episode.observations.at(-1)!)} | ${outcomeText(episode, returnText)}`];
 }
 
-/** Lists up to `count` evenly spaced indices below `length`, from the first to the last. */
+/** Lists up to `count` evenly spaced indices below `length`, from first to last (only the first if `count` is 1). */
 function evenlySpacedSteps(length: number, count: number): readonly number[] {
   const shownCount = Math.min(length, count);
   if (shownCount <= 1) return shownCount === 1 ? [0] : [];

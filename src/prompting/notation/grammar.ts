@@ -14,8 +14,8 @@ export interface AnswerForm {
 export const freeForm: AnswerForm = { notation: 'labels', isStrict: false, reason: 'last' };
 
 /**
- * Chooses the form of answers. By default, it is JSON if replies may contain nothing but the answer, otherwise labels.
- * Local models with `format: auto` omit the reason, to save time.
+ * Chooses the form of answers. By default, it is JSON if a format is enforced, and labels otherwise. Local models with
+ * `format: auto` omit the reason, to save time, and use labels for the set `compact`.
  */
 export function answerFormOf(
   model: { readonly format?: string; readonly provider?: string } | undefined,

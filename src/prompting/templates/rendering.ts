@@ -7,7 +7,7 @@ import { readPartials, readTemplate, type Template } from './template-files.js';
 
 export interface RequestedTemplate {
   readonly file: string;
-  /** Contexts with which the template is rendered once, to check it. */
+  /** Contexts with which the template is rendered, once each, to check it. */
   readonly samples: readonly object[];
 }
 

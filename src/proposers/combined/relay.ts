@@ -28,8 +28,8 @@ export function relayProposer(legs: readonly Leg[]): Proposer {
 }
 
 /**
- * Finds the leg of an iteration (the last one that has proposed or, if it has ended, the next) and its first iteration.
- * Depends only on the records of earlier iterations, so resumed runs and replays choose the same leg.
+ * Finds an iteration's leg, which is the last one that has proposed (initially, the first) or, if that has ended, the
+ * next, and its first iteration. Uses only records of earlier iterations, so resumed runs and replays agree.
  */
 function legAt(
   legs: readonly Leg[],

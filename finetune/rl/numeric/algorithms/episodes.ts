@@ -49,7 +49,7 @@ interface Rollout {
 }
 
 /**
- * Plays whole episodes, at most one per environment at a time, until `next` returns undefined.
+ * Plays whole episodes, at most one per environment at a time; starts no more once `next` returns undefined.
  * @param next gets the episode's index and the number of steps taken so far
  * @returns the episodes in the order they were started
  */

@@ -1,6 +1,6 @@
 /**
  * Trust region policy optimization (Schulman et al. 2015, arXiv:1502.05477). Takes a step along the natural gradient,
- * with a KL divergence of `maxKl` to second order, and halves it until its actual gain and divergence are acceptable.
+ * with a KL divergence of at most `maxKl` to second order, and halves it until its gain and divergence are acceptable.
  * If they never are, the policy stays unchanged.
  */
 import { axpy, dot } from '../../../../src/proposers/linear-algebra.js';
@@ -19,7 +19,7 @@ export interface TrpoSettings {
 
 /** A step's gain must exceed this fraction of the expected gain, as in Kostrikov's pytorch-trpo. */
 const minGainShare = 0.1;
-/** A step's KL divergence may be this many times δ, as in OpenAI Baselines. */
+/** A step's KL divergence may be at most this many times δ, as in OpenAI Baselines. */
 const klTolerance = 1.5;
 
 export interface TrpoUpdate {

@@ -77,7 +77,7 @@ export function initialTransformer(
 const bodyTensors = (config: DecoderConfig): ParameterShape[] =>
   decoderTensors(config).filter(({ name }) => name !== `${config.modules.head}.weight`);
 
-/** Pads rows at the end, where causal attention ignores the padding. */
+/** Encodes rows as text. Pads them at the end, where causal attention ignores the padding. */
 function textInputs({ path, config, decimals }: Decoder): Pick<NetworkDefinition, 'rowsAtOnce' | 'feeds'> {
   const encode = openTextEncoder(path);
   const cache = new WeakMap<Row, readonly number[]>();
