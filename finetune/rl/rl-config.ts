@@ -152,14 +152,15 @@ export function environmentShares(config: LearningConfig): ReadonlyMap<string, n
 export function usageOf(config: LearningConfig, model: string, result: string): string {
   const modelSettings = servingArguments(config.method, model, result);
   if (isProposer(config)) return `policyloop run CONFIG ${modelSettings}`;
-  const { maxTokens, maxTurns, temperature: _, ...agent } = config.agent;
+  const { maxTokens, maxTurns, temperature, ...agent } = config.agent;
   const { id, options } = config.environment;
   const settings = [
     `environment=${inlineYaml({ id, options })}`,
     `policy=${inlineYaml({ kind: 'agent', ...agent })}`,
   ];
-  const limitText = `model.maxTokens=${maxTokens} maxSteps=${maxTurns}`;
-  return `policyloop play cartpole ${settings.map(shellWord).join(' ')} ${modelSettings} ${limitText}`;
+  const limits = `model.maxTokens=${maxTokens} maxSteps=${maxTurns}`;
+  const sampling = temperature === 1 ? '' : ` model.temperature=${temperature}`;
+  return `policyloop play cartpole ${settings.map(shellWord).join(' ')} ${modelSettings} ${limits}${sampling}`;
 }
 
 const inlineYaml = (value: object) => stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();

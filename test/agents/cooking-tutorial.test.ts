@@ -1,6 +1,6 @@
 /** The tutorial as configs: games, imitation, reinforcement. */
 import { expect, it } from 'vitest';
-import { loadRlConfig } from '../../finetune/rl/rl-config.js';
+import { loadRlConfig, usageOf } from '../../finetune/rl/rl-config.js';
 import { loadTrainConfig } from '../../finetune/train/train-config.js';
 import { loadPlayConfig } from '../../src/agents/play-config.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
@@ -49,4 +49,9 @@ it('the two commands in the comment of rl/cooking-rl select GRPO and PPO', () =>
     expect.objectContaining({ kind: 'grpo' }),
     expect.objectContaining({ kind: 'ppo', discount: 1, lambda: 0.95, kl: 0.2 }),
   ]);
+});
+
+it('the command that plays the trained agent samples at the temperature of the training', () => {
+  const command = (...overrides: string[]) => usageOf(loadRlConfig('cooking-rl', overrides), 'base', 'out');
+  expect(command('agent.temperature=0.9')).toBe(`${command()} model.temperature=0.9`);
 });

@@ -64,7 +64,7 @@ export function trainingText(training: RecordedTraining, cwd: string): string {
       ? undefined
       : [
           'at the end',
-          `mean return: ${final.map(({ name, meanReturn }) => `${name} ${formatNumber(meanReturn, 4)}`).join(', ')}`,
+          `${training.best?.name.replace('held-out ', '') ?? 'mean return'}: ${final.map(({ name, meanReturn }) => `${name} ${formatNumber(meanReturn, 4)}`).join(', ')}`,
         ],
     ...[...alarmsByMessage.values()].map(
       ({ message, hint, step }) =>
