@@ -9,7 +9,7 @@ import type { Parameter } from './training-session.js';
 
 /**
  * Creates a directory, which appears only when `write` has finished. It may replace the output of a command that was
- * killed after completing it. @throws UserError if another process writes it or it isn't empty. Output that a killed command completed is replaced.
+ * killed after completing it. @throws UserError if another process is writing it, or if it isn't empty otherwise
  */
 export async function makeModelDirectory<T>(
   directory: string,

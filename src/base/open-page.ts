@@ -10,7 +10,7 @@ const openers: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...str
   win32: ['cmd', '/c', 'start', ''],
 };
 
-/** Checks `--html` and `--open`. @throws UserError if the page's directory doesn't exist, or there is no page to open */
+/** Checks `--html` and `--open`. @throws UserError if the page's folder doesn't exist, or there is no page to open */
 export function checkPageOptions(
   { html, open }: { readonly html?: string | undefined; readonly open?: boolean | undefined },
   cwd: string,
