@@ -23,7 +23,7 @@ export interface RecordedCall {
 export interface Cassette {
   readonly path: string;
   readonly model: string;
-  /** Calls in order; iterating over them again rereads them. If a resumed run repeated a call, the later one counts. */
+  /** Calls in order; each iteration rereads them. If a call was repeated, the last one that wasn't aborted counts. */
   readonly calls: Iterable<RecordedCall>;
 }
 
