@@ -106,7 +106,7 @@ const thinkingPatterns = [
   ),
 ];
 
-/** Returns the first label up to its first punctuation mark, inclusive. Once written, the answer has started. */
+/** Returns the first label up to its first punctuation mark or space, inclusive. After it, the answer has started. */
 export const openerOf = ({ labels }: Pick<AnswerGrammar, 'labels'>): string => /^\w*\W?/.exec(labels[0]!)![0];
 
 /** Returns the last characters, in lower and upper case, of the patterns that are rejected after the answer. */

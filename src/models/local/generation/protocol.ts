@@ -25,7 +25,7 @@ export interface GeneratedReply {
   /** Tokens of the reply, including the end token if there is one. */
   readonly ids: readonly number[];
   readonly finishReason: 'stop' | 'length';
-  /** Log-probabilities at the sampling temperature, among the `allowed` ids, before filters; present if requested. */
+  /** Log-probabilities at the sampling temperature (1 if greedy), among `allowed` ids, before filters; if requested. */
   readonly sampledLogProbabilities?: readonly number[];
   /** For each token, the only ids that a constraint allowed, or null; present with `sampledLogProbabilities`. */
   readonly allowed?: readonly (readonly number[] | null)[];

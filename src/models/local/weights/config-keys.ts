@@ -6,7 +6,7 @@ export interface KnownKeys {
   readonly readKeys: readonly string[];
   /** Keys that never affect a result. */
   readonly harmlessKeys?: ReadonlySet<string>;
-  /** Keys that have no effect at this value or null. Any other key has no effect if it is false, empty or `none`. */
+  /** Keys that have no effect at this value. Others have none if they are false, empty or `none`; null never does. */
   readonly neutral?: Readonly<Record<string, unknown>>;
 }
 
