@@ -19,7 +19,7 @@ export interface AnswerGrammar {
   readonly number: NumberKind;
   /** Text after the last number. If set, only thinking and white space may precede the answer, and nothing follows. */
   readonly closing?: string;
-  /** Start of a label. It must not start a list in text before the answer, or occur in text after the answer. */
+  /** Lower-case start of any spelling of a label. It must not start a list before the answer, or occur after it. */
   readonly mention: string;
   /** Key of the list in a JSON answer. */
   readonly key: string;

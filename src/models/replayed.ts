@@ -16,7 +16,7 @@ export interface RecordedCall {
   readonly messages: readonly ChatMessage[];
   readonly completion?: Completion;
   readonly outcome: { readonly kind: 'accepted' | 'rejected' } | FailedCall;
-  /** Number of completions that the call requested, if several. */
+  /** Number of completions requested at once, if several; recorded only in the first of their calls. */
   readonly choices?: number;
 }
 

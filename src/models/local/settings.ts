@@ -16,7 +16,7 @@ export const embeddedModel = `${scheme}models/tiny-improver`;
 
 export const isPackaged = (path: string): boolean => path.startsWith(scheme);
 
-/** Runs work that reads a model; its errors about `model.path` then name the key of another kind of config. */
+/** Runs `work`, which reads a model. Errors about `model.path` then name `field`, the key in another kind of config. */
 export function withModelField<T>(field: string, work: () => T): T {
   try {
     return work();

@@ -13,7 +13,7 @@ export type LoadSettings = Pick<LocalConfig, (typeof loadKeys)[number]>;
 export interface GenerationJob extends Pick<GenerateOptions, 'seeds' | 'grammar' | 'choices'> {
   readonly messages: readonly ChatMessage[];
   readonly maxTokens: number;
-  /** Absent settings default to the model's recommended values. */
+  /** Absent settings default to the publisher's recommended values, or else to plain sampling. */
   readonly sampling: SamplingChoice;
   readonly sampledLogProbabilities?: boolean;
   /** A job reuses only the cached prompts of its own conversation. */
