@@ -25,8 +25,8 @@ const finalChannel = /<\|channel\|>final(?:[^<\n]|<\|constrain\|>){0,40}<\|messa
 
 /**
  * Extracts the answer from a reply. A block is thinking if its name says so, or is unknown and the block starts a line,
- * spans lines or is in square brackets. Text before an end tag without a start tag is also thinking (if the name says
- * so, or the tag starts or ends a line), because chat templates may open that block in the prompt.
+ * spans lines or is in square brackets. Chat templates may open thinking in the prompt, so text before an end tag
+ * without a start tag is thinking, too, if its name says so, or if `</…>` of an unknown name starts or ends a line.
  */
 export function answerText(reply: string): { readonly text: string; readonly hasUnclosedThinking: boolean } {
   if (isJson(reply)) return { text: reply, hasUnclosedThinking: false };
