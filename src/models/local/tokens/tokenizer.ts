@@ -34,7 +34,7 @@ export interface ChatTokenizer {
   encodeNext(messages: readonly ChatMessage[]): number[];
   /** Encodes a reply. Control tokens stay text, except non-special ones that the template searches for. */
   encodeText(text: string): number[];
-  /** Decodes tokens to text, omitting control tokens. */
+  /** Decodes tokens to text, omitting special tokens. */
   decode(ids: readonly number[]): string;
   readonly bytes: TokenBytes;
   /** Ids that end a reply according to the tokenizer. */

@@ -6,7 +6,7 @@ export interface KnownKeys {
   readonly readKeys: readonly string[];
   /** Keys that never affect a result. */
   readonly harmlessKeys?: ReadonlySet<string>;
-  /** Keys that have no effect at this value. Others have none if they are false, empty or `none`; null never does. */
+  /** Keys that have no effect at this value. Null never has an effect, nor do false, `none` and empty for other keys. */
   readonly neutral?: Readonly<Record<string, unknown>>;
 }
 
