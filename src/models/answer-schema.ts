@@ -37,7 +37,7 @@ export function answerSchema(
   };
 }
 
-/** True if a reply has the shape of the answer schema; otherwise, the server ignored the schema. */
+/** True if a reply has the shape of the answer schema (the reason may be missing); if not, the server ignored it. */
 export function followsSchema(text: string, { key, labels }: AnswerGrammar): boolean {
   const answer = parseJsonAnswer(text);
   const numbers = answer?.[key];

@@ -24,9 +24,9 @@ const prefix = /^(?:(?:begin|start)|(end))_(?:of_)?(?=[a-z])/;
 const finalChannel = /<\|channel\|>final(?:[^<\n]|<\|constrain\|>){0,40}<\|message\|>/g;
 
 /**
- * Extracts the answer from a reply. A block is thinking if it has a known name, or if it starts a line or spans several
- * lines and its name marks it neither as the answer nor as formatting. Text before an end tag without a start tag is
- * also thinking, because chat templates may open that block in the prompt.
+ * Extracts the answer from a reply. A block is thinking if its name says so, or is unknown and the block starts a line,
+ * spans lines or is in square brackets. Chat templates may open thinking in the prompt, so text before an end tag
+ * without a start tag is thinking, too, if its name says so, or if `</…>` of an unknown name starts or ends a line.
  */
 export function answerText(reply: string): { readonly text: string; readonly hasUnclosedThinking: boolean } {
   if (isJson(reply)) return { text: reply, hasUnclosedThinking: false };

@@ -17,9 +17,9 @@ export interface AnswerGrammar {
   /** Text before each number. From the second on, it includes the separator: `a[0]: `, `, a[1]: `, … */
   readonly labels: readonly string[];
   readonly number: NumberKind;
-  /** Text after the last number. If present, only thinking may precede the answer, and nothing may follow it. */
+  /** Text after the last number. If set, only thinking and white space may precede the answer, and nothing follows. */
   readonly closing?: string;
-  /** Start of a label. It must not start a list in text before the answer, or occur in text after the answer. */
+  /** Lower-case start of any spelling of a label. It must not start a list before the answer, or occur after it. */
   readonly mention: string;
   /** Key of the list in a JSON answer. */
   readonly key: string;
@@ -30,13 +30,13 @@ export interface ChatMessage {
   readonly content: string;
 }
 
-/** Tokens of one call as counted by the provider; counts that it doesn't report are undefined. */
+/** Tokens of one call as counted by the provider; missing or unusable counts are undefined. */
 export interface Usage {
   readonly promptTokens?: number;
   /** The part of promptTokens that came from the provider's prompt cache. */
   readonly cachedTokens?: number;
   readonly completionTokens?: number;
-  /** Tokens of hidden reasoning, included in completionTokens; an estimate for Ollama, which doesn't count them. */
+  /** Tokens of reasoning, part of completionTokens; an estimate for Ollama, which doesn't count them separately. */
   readonly reasoningTokens?: number;
   /** High estimates that replace missing or unusable counts; 0 for usable ones. */
   readonly unreported?: { readonly promptTokens: number; readonly completionTokens: number };
@@ -54,7 +54,7 @@ export interface Completion {
   readonly finishReason: FinishReason;
   /** Set if a local model enforced the requested grammar for the answer (but not for text around it). */
   readonly constrained?: true;
-  /** Format requested, or `text` if the server ignored it; absent if the config fixes it, or if none was requested. */
+  /** Format requested, or `text` if the server ignored it. Set only with `format: auto`, for calls with a grammar. */
   readonly format?: AnswerFormat;
   readonly usage: Usage;
   /** Wall time of the call in milliseconds, including retries. */
@@ -95,11 +95,11 @@ export const resolveSampling = (defaults: SamplingChoice, overrides: SamplingCho
 
 /** Callbacks for the attempts of a call. */
 export interface AttemptHooks {
-  /** Called before a retry after a failure of `kind`; if it returns false, the call ends with that failure. */
+  /** Called before a retry (unless that avoids the failure); if it returns false, the call ends with that failure. */
   readonly mayTryAgain?: (kind: ModelErrorKind) => boolean;
   /** Called with the milliseconds to wait if a rate limit or Retry-After delays an attempt by a second or more. */
   readonly onWait?: ((milliseconds: number) => void) | undefined;
-  /** Called for each failed attempt, except failures that the next request avoids. */
+  /** Called for each failed attempt, unless it was aborted or timed out, or the next request avoids the failure. */
   readonly onFault?: ((fault: ModelErrorKind | ReplyFault, reason: string) => void) | undefined;
 }
 
@@ -144,9 +144,9 @@ export interface ModelContext {
 /** The hint for a prompt that doesn't fit into the context. */
 export const shortenPromptHint = 'shorten the prompt (memory.tokens; for games: policy.historyTokens)';
 
-/** A hosted or local model. It replies to messages, whatever the task. */
+/** A model that replies to messages: hosted, local, replayed or written by a user. It doesn't know the task. */
 export interface LanguageModel {
-  /** `provider/name`, e.g. `ollama/qwen3:8b`. */
+  /** `provider/name`, e.g. `ollama/qwen3:8b`, unless a user's model sets another id. */
   readonly id: string;
   /** True if one call can return several completions while reading the prompt only once. */
   readonly givesSeveral?: boolean;
@@ -189,7 +189,7 @@ const errorKinds = {
   timeout: { mayBePaid: true },
   /** A web page instead of a reply. */
   html: { isTemporary: true },
-  /** Not JSON, or JSON of the wrong shape. */
+  /** Not JSON, JSON of the wrong shape, or too large. */
   malformed: { isTemporary: true, mayBePaid: true },
   /** A well-formed response without a completion. */
   empty: { isTemporary: true },
@@ -234,7 +234,7 @@ export interface FailedCall {
   readonly error: ModelErrorKind;
   readonly message: string;
   readonly retries: number;
-  /** Kinds of the failed attempts before the last one, in order. */
+  /** Kinds of the failures before the one that ended the call, in order. */
   readonly failedTries?: readonly ModelErrorKind[];
   readonly latencyMs: number;
 }
@@ -245,7 +245,7 @@ export class ModelError extends Error {
   readonly kind: ModelErrorKind;
   readonly retries: number;
   readonly latencyMs: number;
-  /** Kinds of the failed attempts before the last one, in order. */
+  /** Kinds of the failures before the one that ended the call, in order. */
   readonly failedTries: readonly ModelErrorKind[];
 
   constructor(

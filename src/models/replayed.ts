@@ -16,14 +16,14 @@ export interface RecordedCall {
   readonly messages: readonly ChatMessage[];
   readonly completion?: Completion;
   readonly outcome: { readonly kind: 'accepted' | 'rejected' } | FailedCall;
-  /** Number of completions that the call requested, if several. */
+  /** Number of completions requested at once, if several; recorded only in the first of their calls. */
   readonly choices?: number;
 }
 
 export interface Cassette {
   readonly path: string;
   readonly model: string;
-  /** Calls in order; iterating over them again rereads them. If a resumed run repeated a call, the later one counts. */
+  /** Calls in order; each iteration rereads them. If a call was repeated, the last one that wasn't aborted counts. */
   readonly calls: Iterable<RecordedCall>;
 }
 

@@ -24,7 +24,7 @@ export interface UserModel extends Pick<LanguageModel, 'id' | 'givesSeveral' | '
   generate(messages: readonly ChatMessage[], options: GenerateOptions): UserReplies | Promise<UserReplies>;
 }
 
-/** Creates the model of a module. @throws UserError if the module can't be loaded, or its model is unusable */
+/** Creates a module's model. @throws UserError if loading or `create` fails, or the options or model are unusable */
 export async function newUserModel({ path, options }: ModuleModelConfig): Promise<LanguageModel> {
   const module = await loadModule(path, 'model', 'model.path');
   const userModel = await module.create(options, 'model.options');

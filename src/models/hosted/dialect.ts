@@ -11,7 +11,7 @@ const formats = ['json_schema', 'json_object', 'text'] as const;
 type Format = (typeof formats)[number];
 
 export interface Dialect {
-  /** Request fields that aren't sent because the server rejected them. */
+  /** Request fields that aren't sent, because the server rejected them or may have. */
   readonly refusedKeys: Set<string>;
   /** The server's name for the token limit. */
   tokenLimitKey: 'max_tokens' | 'max_completion_tokens';
@@ -113,7 +113,7 @@ export function adaptDialect(
     else dialect.answerFormat = formats[formats.indexOf(dialect.answerFormat) + 1] ?? 'text';
   }
   if (refusedFields.length > 0 || rejectsFormat) return true;
-  // The message names no field, so first drop `n`, which the fewest servers support.
+  // The message names no field that can be dropped, so first drop `n`, which the fewest servers support.
   if (mayDrop('n')) dialect.refusedKeys.add('n');
   else if (isAuto) dialect.answerFormat = 'text';
   else return false;
@@ -127,7 +127,7 @@ const droppableFields = ['seed', 'n', 'temperature', 'top_p', 'top_k', 'min_p', 
 function renameLimit(dialect: Dialect, sent: RequestFields, message: string): boolean {
   const name = sent.max_tokens === undefined ? 'max_completion_tokens' : 'max_tokens';
   const other = name === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
-  // Each name may be rejected only once, so that requests don't alternate forever.
+  // Never switches back, so that requests don't alternate forever.
   if (sent[name] === undefined || !cites(message, 'max_completion_tokens') || dialect.refusedKeys.has(other))
     return false;
   dialect.refusedKeys.add(name);

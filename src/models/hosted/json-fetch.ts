@@ -77,7 +77,7 @@ const filterWords =
 const lengthWords =
   /exceed_context_size|context_length_exceeded|context[ _-]?(size|length|window)|maximum context|max_new_tokens`? must be|reduce the length|prompt is too long|input token count|n_keep|request too large/i;
 
-/** Kinds of failures by HTTP status and, if given, the error's code and text. The first one that fits applies. */
+/** Kinds of failures by HTTP status and, for some, words in the error's code or text. The first match applies. */
 const failureKinds: readonly (readonly [ModelErrorKind, statuses: RegExp, words?: RegExp])[] = [
   ['content-filter', /451/],
   ['content-filter', /400|403|422/, filterWords],

@@ -43,7 +43,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   const headers = login === undefined ? {} : { authorization: login.authorization };
   const secrets = [env.OLLAMA_API_KEY ?? '', ...(login?.secrets ?? [])];
   const server = { isReached: false };
-  /** Context window to request; never shrinks (see contextStep). */
+  /** Context window to request, up to the model's own; never shrinks (see contextStep). */
   let contextTokens = config.contextTokens ?? 0;
   /** The model's own context length, once the server has reported it. */
   let modelTokens: number | undefined;

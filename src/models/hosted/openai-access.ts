@@ -46,7 +46,7 @@ export function openaiClientSettings(config: OpenAIConfig, env: CommandContext['
       : login && { authorization: login.authorization };
   return {
     baseUrl,
-    /** Strings that are sent but must stay hidden: the key or password, and the values of the user's headers. */
+    /** Strings that are sent but must stay hidden: the key, the password, and the values of the user's headers. */
     secrets: [apiKey ?? '', ...(login?.secrets ?? []), ...headerValues(env)],
     settings: {
       baseURL: baseUrl.href.replace(/\/$/, ''),

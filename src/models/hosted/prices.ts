@@ -98,7 +98,7 @@ export function listPrice(
   return { input, ...(cachedInput !== null && { cachedInput }), output, listed: priceList.month };
 }
 
-/** Adds a known list price to a new run's config unless it sets a price, so later versions don't change the cost. */
+/** Adds a known list price to a new run's config unless it sets one, so that price updates won't change its cost. */
 export function withListPrice<Model extends { readonly provider: string }>(
   model: Model,
   env: Readonly<Record<string, string | undefined>>,

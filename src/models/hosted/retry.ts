@@ -48,7 +48,7 @@ export interface RetriedCall<T> {
   readonly id: string;
   /** Strings that messages must not show. */
   readonly secrets: readonly string[];
-  /** `isReached` becomes true when the server first responds, even with an error; shared by all calls. */
+  /** `isReached` becomes true when a request first gets a response or loses its connection; shared by all calls. */
   readonly server?: { isReached: boolean };
   /** Sampling seed of the call, used to spread the waits of concurrent calls. */
   readonly seed: number;
@@ -56,7 +56,7 @@ export interface RetriedCall<T> {
   readonly attempts?: AttemptHooks | undefined;
 }
 
-/** If a server has never replied, a network failure is retried once, and only if it came sooner than this. */
+/** Until a server is reached, a network failure is retried at most once, and only this soon after the call's start. */
 const maxFirstTryMs = 3000;
 
 /** Maximum duration of a timer, about 25 days. */
@@ -117,7 +117,7 @@ export async function callWithRetries<T>(call: RetriedCall<T>) {
     const { kind, message, retryAfter } = failure;
     attempts.onFault?.(kind, redact(message, secrets));
     const retryCount = failures.filter(({ isAvoided }) => !isAvoided).length;
-    // The waits double, from a higher start for rate limits. Up to a quarter is subtracted at random.
+    // By default, waits double, from a higher start for rate limits. Up to a quarter is subtracted at random.
     const [firstMs, longestMs] = kind === 'rate-limit' ? [4000, 32_000] : [500, 8000];
     const jitter = createGenerator(seed, [retryCount]).uniform(0.75, 1);
     const waitMs = retryAfter ?? Math.min(firstMs * 2 ** retryCount, longestMs) * jitter;

@@ -10,8 +10,8 @@ type SampledModel = Pick<
 >;
 
 /**
- * Returns the sampling settings of a new run. Free text is sampled as the publisher recommends. Under a constraint, the
- * default is plain sampling: otherwise, models repeat the parameters in the prompt (docs/results/real-models.md).
+ * Returns the sampling settings of a new run. By default, free text is sampled as the publisher recommends; under a
+ * constraint, sampling is plain: otherwise, models repeat the parameters in the prompt (docs/results/real-models.md).
  */
 export function defaultSampling(model: SampledModel): Sampling {
   const path = modelDirectory(model.path);

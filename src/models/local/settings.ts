@@ -16,7 +16,7 @@ export const embeddedModel = `${scheme}models/tiny-improver`;
 
 export const isPackaged = (path: string): boolean => path.startsWith(scheme);
 
-/** Runs work that reads a model; its errors about `model.path` then name the key of another kind of config. */
+/** Runs `work`, which reads a model. Errors about `model.path` then name `field`, the key in another kind of config. */
 export function withModelField<T>(field: string, work: () => T): T {
   try {
     return work();
@@ -27,7 +27,7 @@ export function withModelField<T>(field: string, work: () => T): T {
 
 /**
  * Returns the directory or GGUF file of a model, an adapter or a training result.
- * @throws UserError if the package or a store doesn't contain the model
+ * @throws UserError if the package or a store doesn't contain the model, or an `hf:` reference is invalid
  */
 export function modelDirectory(path: string, cwd?: string, field = 'model.path'): string {
   if (isHfReference(path)) return withModelField(field, () => hfModelPath(path));
@@ -42,7 +42,7 @@ export function modelDirectory(path: string, cwd?: string, field = 'model.path')
   });
 }
 
-/** Returns the adapter or model inside a training run's directory; returns any other directory unchanged. */
+/** Returns the adapter or model in a training run's directory; returns a directory without such a result unchanged. */
 function resultDirectory(directory: string): string {
   const has = (name: string) => existsSync(join(directory, name));
   if (!has('training.json') || has('config.json') || has('adapter_config.json')) return directory;

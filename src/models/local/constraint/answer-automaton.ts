@@ -65,7 +65,7 @@ export type AnswerState =
       /** True if the answer may start here: at a line start, after a colon or after thinking, or after markup there. */
       readonly isAnchored: boolean;
     }
-  /** Before an answer that must be the whole reply; `offset` bytes of `<think>` have been read. */
+  /** Before an answer that only thinking may precede; `offset` bytes of `<think>` have been read. */
   | { readonly kind: 'lead'; readonly offset: number; readonly mayThink: boolean }
   /** Inside a label, or in the closing text after the last value; `offset` bytes of it have been read. */
   | { readonly kind: 'literal'; readonly index: number; readonly offset: number }
@@ -106,7 +106,7 @@ const thinkingPatterns = [
   ),
 ];
 
-/** Returns the first label up to its first punctuation mark, inclusive. Once written, the answer has started. */
+/** Returns the first label up to its first punctuation mark or space, inclusive. After it, the answer has started. */
 export const openerOf = ({ labels }: Pick<AnswerGrammar, 'labels'>): string => /^\w*\W?/.exec(labels[0]!)![0];
 
 /** Returns the last characters, in lower and upper case, of the patterns that are rejected after the answer. */

@@ -60,7 +60,7 @@ export function createVocabulary(
   };
 }
 
-/** Creates a function that spells texts with the tokenizer's tokens or, if these add a space, the longest that fit. */
+/** Creates a function that spells a text exactly: as the tokenizer does or else with the longest tokens that fit. */
 function createSpeller(
   tokenizer: ChatTokenizer,
   bytes: readonly Uint8Array[],

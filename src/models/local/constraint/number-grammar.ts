@@ -7,7 +7,7 @@ export interface NumberGrammar {
   isComplete(text: string): boolean;
   /** Minimum number of characters needed to complete a feasible text. */
   shortfall(text: string): number;
-  /** Length of the longest value in characters. */
+  /** Upper bound on the length of a value, in characters. */
   readonly maxLength: number;
 }
 

@@ -41,7 +41,7 @@ export function attempt<T>(read: () => T, problems: Problem[]): T | undefined {
   }
 }
 
-/** Reads everything except the values of the weights. Never throws: errors are reported as `problems`. */
+/** Inspects a model without loading all of its weights. Never throws: errors are reported as `problems`. */
 export function inspectModel(directory: string, ignoredKeys: readonly string[] = []): ModelReport {
   const problems: Problem[] = [];
   const config = attempt(() => readDecoderConfig(directory, ignoredKeys), problems);

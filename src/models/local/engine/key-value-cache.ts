@@ -157,8 +157,8 @@ export class KeyValueCache implements TokenCache {
   }
 
   /**
-   * Rearranges the stored tokens for new numbers of rows and slots; one must not grow while the other shrinks.
-   * `lengths`: number of tokens in each new row; `keptRows`: old index of each kept row; these rows come first.
+   * Rearranges the stored tokens for new numbers of rows and slots. If rows are kept, one mustn't grow while the other
+   * shrinks. `lengths`: tokens in each new row; `keptRows`: old index of each kept row; these rows come first.
    */
   #layOut(lengths: number[], capacity: number, keptRows: readonly number[]): void {
     const { kvHeads, headDim } = this.shape;

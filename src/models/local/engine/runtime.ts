@@ -25,7 +25,7 @@ interface ForwardInput {
   /** Token ids, row by row: rows × tokens. */
   readonly ids: ArrayLike<number>;
   readonly rows: number;
-  /** Position of the first new token in its sequence; one per row if the positions differ. */
+  /** Position of the first new token in its sequence; one per row if they may differ. */
   readonly position: number | readonly number[];
   /** Maximum length of the sequences, which affects rotation (longrope); default: their current length. */
   readonly sequenceTokens?: number | readonly number[];

@@ -140,7 +140,7 @@ const longestContext = (stated: number, layers: readonly LayerConfig[]) =>
     ]),
   );
 
-/** Default type of each vision-language model's text part; `text_config` holds its config and may name another. */
+/** Default type of each vision-language model's text part; `text_config` holds its config and may name another type. */
 const textModelTypes: Readonly<Record<string, string>> = {
   gemma3: 'gemma3_text',
   mistral3: 'mistral',

@@ -29,7 +29,7 @@ export interface StartedRequest extends QueuedRequest {
   readonly cachedPrompt: CachedPrompt;
   readonly cachedTokens: number;
   readonly candidates: Candidate[];
-  /** The list `cachedPrompt.tokens` after reading the prompt; another request that uses the prompt replaces it. */
+  /** `cachedPrompt.tokens` when the prompt had been read; another request that uses the prompt replaces that list. */
   tokensAfterRead?: readonly number[];
 }
 
@@ -49,7 +49,7 @@ export class CandidateRows {
   /** Caches the candidates' tokens and, with several prompts, the prompts' tokens. */
   readonly #ownCache: TokenCache;
   #rows: readonly CandidateRow[] = [];
-  /** Rows not yet in the cache. They are added together before the next step, so the other rows move only once. */
+  /** Rows not yet in the cache. They are added together before it is next used, so the other rows move only once. */
   #newEntries: NewEntries[] = [];
   #states: LayerStates = [];
   #mixesPrompts = false;
@@ -159,7 +159,7 @@ export class CandidateRows {
     this.#newEntries = [];
   }
 
-  /** Adds the reply of a request to its prompt's cache, if it is the only one and `readTogether` allows it. */
+  /** Adds finished replies to their prompts' caches. Skips requests for several replies or without `readTogether`. */
   async #keepReplies(): Promise<void> {
     for (const [row, { work, candidate }] of this.#rows.entries()) {
       const { candidates, cachedPrompt, tokensAfterRead } = work;

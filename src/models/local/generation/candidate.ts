@@ -56,7 +56,7 @@ export class Candidate {
     return this.#finishReason !== undefined;
   }
 
-  /** Chooses the next token from `logits`, which it modifies, and adds any forced tokens that follow. */
+  /** Chooses the next token from `logits`, which it may modify, and adds any forced tokens that follow. */
   chooseNext(logits: Float32Array): void {
     const { sampledLogProbabilities, sampling } = this.#request;
     const mask = this.#mask;

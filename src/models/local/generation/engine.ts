@@ -109,7 +109,7 @@ function replyTokenIds(
   return texts.map((text) => [...tokenizer.encodeText(text), ...(end === undefined ? [] : [end])]);
 }
 
-/** Builds the inference graph, with weights as stored or quantised. */
+/** Builds the inference graph, with weights as stored, quantised or unpacked, and the adapter, if any. */
 export function buildGraph(
   settings: Pick<LoadSettings, 'path' | 'adapter' | 'quantization' | 'ignoreKeys'> & {
     readonly device?: Device;

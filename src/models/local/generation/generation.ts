@@ -16,13 +16,13 @@ export class AbortedError extends Error {
 }
 
 /**
- * Number of prompt tokens per forward pass. Except with `readTogether`, cached tokens are reused only in whole chunks:
- * read in other chunks, the same tokens are rounded differently, which can change replies of quantised models. Chunks
- * are longer if layers have a state, because few states are kept.
+ * Maximum number of tokens of one prompt per forward pass. Except with `readTogether`, cached tokens are reused only in
+ * whole chunks: read in other chunks, the same tokens are rounded differently, which can change replies of quantised
+ * models. Chunks are longer if layers have a state, because few states are kept.
  */
 const chunkSize = (hasStates: boolean): number => (hasStates ? 256 : 64);
 
-/** Maximum number of tokens read together. A prompt that joins counts as long as the longest of the others. */
+/** Limit for tokens read together. A prompt that joins is assumed to be as long as the longest of the others. */
 const maxJointTokens = 256;
 
 /** Maximum number of unread tokens of a prompt that is read together with others. */

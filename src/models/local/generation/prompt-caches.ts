@@ -48,7 +48,7 @@ export class PromptCaches {
     this.#limits = limits;
   }
 
-  /** Returns a cache with the longest prefix, in whole steps, that `prompt` shares with a cached prompt of its kind. */
+  /** Returns a cache with the longest reusable prefix, in whole steps, of `prompt` in a cached prompt of its kind. */
   async lookUp(kind: PromptKind, prompt: readonly number[], step = 1): Promise<CachedPrompt> {
     const isConcurrent = this.#limits.maxRequests > 1;
     const peers = this.#prompts.filter(

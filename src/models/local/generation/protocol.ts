@@ -13,7 +13,7 @@ export type LoadSettings = Pick<LocalConfig, (typeof loadKeys)[number]>;
 export interface GenerationJob extends Pick<GenerateOptions, 'seeds' | 'grammar' | 'choices'> {
   readonly messages: readonly ChatMessage[];
   readonly maxTokens: number;
-  /** Absent settings default to the model's recommended values. */
+  /** Absent settings default to the publisher's recommended values, or else to plain sampling. */
   readonly sampling: SamplingChoice;
   readonly sampledLogProbabilities?: boolean;
   /** A job reuses only the cached prompts of its own conversation. */
@@ -25,7 +25,7 @@ export interface GeneratedReply {
   /** Tokens of the reply, including the end token if there is one. */
   readonly ids: readonly number[];
   readonly finishReason: 'stop' | 'length';
-  /** Log-probabilities at the sampling temperature, among the `allowed` ids, before filters; present if requested. */
+  /** Log-probabilities at the sampling temperature (1 if greedy), among `allowed` ids, before filters; if requested. */
   readonly sampledLogProbabilities?: readonly number[];
   /** For each token, the only ids that a constraint allowed, or null; present with `sampledLogProbabilities`. */
   readonly allowed?: readonly (readonly number[] | null)[];

@@ -23,7 +23,7 @@ export function storedParameters(
   weights: StoredTensors,
   precision: Precision,
 ): ParameterSource {
-  /** Rows are in Hugging Face's order. */
+  /** Emits a stored tensor with its rows in Hugging Face's order. */
   const emitExact = (name: string) => {
     const tensor = requireTensor(weights, name);
     const order = rowOrder(tensor);

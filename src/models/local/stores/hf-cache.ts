@@ -45,7 +45,7 @@ export function hfCache(env: EnvVars): string {
 export const repositoryFolder = (cache: string, repository: string): string =>
   path.join(cache, `models--${repository.replace('/', '--')}`);
 
-/** Returns a model's directory or GGUF file in the cache. @throws UserError if it isn't in the cache */
+/** Returns the directory or GGUF file of a cached model. @throws UserError if it isn't cached or its name is invalid */
 export function hfModelPath(reference: string, env: EnvVars = process.env): string {
   const { repository, revision, file } = parseHfReference(reference);
   const cache = hfCache(env);

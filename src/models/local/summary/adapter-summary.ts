@@ -15,7 +15,7 @@ interface AdapterSummary {
   readonly directory: string;
   readonly base: string | undefined;
   readonly adapter: ReturnType<typeof summarize> | undefined;
-  /** The model's directory or GGUF file, and whether the adapter fits it. */
+  /** The model's directory or GGUF file, and whether the adapter fits it; undefined if that wasn't checked. */
   readonly fit: { readonly model: string; readonly fits: boolean } | undefined;
   readonly problems: readonly Problem[];
 }

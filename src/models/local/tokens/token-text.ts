@@ -3,7 +3,7 @@ import { append } from '../../../base/append.js';
 import { settingError, stepsOf, type TokenizerJson } from './tokenizer-settings.js';
 
 export interface TokenBytes {
-  /** Returns the bytes that a token adds to the text; empty for control tokens and for unused ids. */
+  /** Returns the bytes that a token adds to the text; empty for special tokens and for unused ids. */
   get(id: number): Uint8Array;
   /** True if the token is a single raw byte (SentencePiece's `<0x0A>`). */
   isByte(id: number): boolean;

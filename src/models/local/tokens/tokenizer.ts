@@ -32,9 +32,9 @@ export interface ChatTokenizer {
   encodePrompt(messages: readonly ChatMessage[]): number[];
   /** Encodes the text between the last reply, whose ids are already known, and the start of the next reply. */
   encodeNext(messages: readonly ChatMessage[]): number[];
-  /** Encodes a reply. Control tokens stay text, except the ones that the template searches for. */
+  /** Encodes a reply. Control tokens stay text, except non-special ones that the template searches for. */
   encodeText(text: string): number[];
-  /** Decodes tokens to text, omitting control tokens. */
+  /** Decodes tokens to text, omitting special tokens. */
   decode(ids: readonly number[]): string;
   readonly bytes: TokenBytes;
   /** Ids that end a reply according to the tokenizer. */
@@ -95,7 +95,7 @@ export function openTokenizer(
   };
 }
 
-/** Returns an `encodeText` for models without a chat template; control tokens stay text. @throws UserError */
+/** Returns an `encodeText` for models without a chat template; control tokens stay text. @throws as `openTokenizer` */
 export function openTextEncoder(directory: string): ChatTokenizer['encodeText'] {
   const { control, encode } = openEncoder(directory);
   return (text) => encode(control.clean(text));

@@ -6,7 +6,7 @@ export interface KnownKeys {
   readonly readKeys: readonly string[];
   /** Keys that never affect a result. */
   readonly harmlessKeys?: ReadonlySet<string>;
-  /** Keys that have no effect at this value or null. Any other key has no effect if it is false, empty or `none`. */
+  /** Keys that have no effect at this value. For others, false, empty and `none` have no effect; null never has one. */
   readonly neutral?: Readonly<Record<string, unknown>>;
 }
 

@@ -59,7 +59,7 @@ const endSpellings = new Set(
 
 const normalType = 1;
 
-/** Returns the ids of tokens that end a reply: those that the file names, and special tokens with a known spelling. */
+/** Returns the ids of end tokens: those that the file names, and known spellings that aren't marked as normal text. */
 function ggufEndTokens({ metadata }: GgufFile): readonly number[] {
   const namedIds = ['eos', 'eot', 'eom'].map((name) => metadata.get(`tokenizer.ggml.${name}_token_id`));
   const tokens = metadata.get('tokenizer.ggml.tokens');

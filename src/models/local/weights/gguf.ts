@@ -18,7 +18,7 @@ export interface GgufFile {
   readonly tensors: ReadonlyMap<string, StoredTensor>;
 }
 
-/** True if a model is a GGUF file. Any file counts: other models are directories, and Ollama's have no extension. */
+/** True if a model is a GGUF file: any path ending in `.gguf`, or any file, because Ollama's have no extension. */
 export const isGguf = (model: string): boolean =>
   /\.gguf$/i.test(model) || (statSync(model, { throwIfNoEntry: false })?.isFile() ?? false);
 

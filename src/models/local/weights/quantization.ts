@@ -28,8 +28,8 @@ export interface QuantizedRows {
 }
 
 /**
- * Quantises rows in blocks. The weight with the largest magnitude in a block gets code 0, because the range extends one
- * step further on that side. The scale is then fitted by least squares. The last block of a row is padded with zeros.
+ * Quantises rows in blocks. The weight with the largest magnitude in a block, unless it is 0, gets code 0, because the
+ * range is one step longer on that side. A scale is then fitted by least squares. A row's last block is zero-padded.
  */
 export function quantizeRows(rows: Float32Array, columns: number, { bits, block }: Rounding): QuantizedRows {
   const blocks = Math.ceil(columns / block);

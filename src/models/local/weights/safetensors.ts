@@ -199,7 +199,7 @@ export function sampleRanges(bytes: number): readonly (readonly [start: number, 
   return [0, 0.5, 1].map((share) => [Math.floor(share * (bytes - length)), length]);
 }
 
-/** True if two tensors have the same bytes. Compares samples first, because different tensors usually differ there. */
+/** True if two tensors have the same type, shape and bytes. Compares samples first, which usually show a difference. */
 export function isSameTensor(a: StoredTensor, b: StoredTensor): boolean {
   if (a.dtype !== b.dtype || a.shape.join() !== b.shape.join()) return false;
   const step = 1 << 22;

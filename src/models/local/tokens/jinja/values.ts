@@ -76,7 +76,7 @@ export function isTruthy(value: Value): boolean {
   return Boolean(value);
 }
 
-/** Computes Python's `str(value)`. */
+/** Computes Python's `str(value)`; undefined becomes ''. @throws UnsupportedError for lists and objects */
 export function textOf(value: Value): string {
   if (typeof value === 'string') return value;
   if (value === undefined) return '';
