@@ -46,7 +46,7 @@ function isPlain(text: string): boolean {
   return keys.has(key) || sectionPattern.test(key);
 }
 
-/** `key=value` that sets a permitted key to a number or a word. */
+/** `key=value` that sets a permitted key to a number or a word, or clears it (`key=`). */
 export const plainOverride = z
   .string()
   .max(200)

@@ -33,7 +33,7 @@ export function spreadOf(evaluations: readonly (readonly number[])[], paired: bo
 export const noiseFloor = ({ degrees, deviation }: Spread, episodes: number): number =>
   (studentQuantile975(degrees) * deviation) / Math.sqrt(episodes);
 
-/** Minimum number of episodes for a difference to exceed the noise floor; infinite for a difference of 0. */
+/** Minimum number of episodes for a difference to reach the noise floor; infinite for a difference of 0. */
 export function episodesToConfirm(difference: number, { degrees, deviation }: Spread): number {
   if (deviation === 0) return difference > 0 ? 1 : Number.POSITIVE_INFINITY;
   return Math.ceil(((studentQuantile975(degrees) * deviation) / difference) ** 2);

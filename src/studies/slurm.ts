@@ -49,7 +49,7 @@ const countsOf = (states: readonly string[]): string =>
     .map(([state, { length }]) => `${length} ${state}`)
     .join(', ');
 
-/** Returns the states of the tasks that are queued or running; empty if Slurm no longer lists the job. */
+/** Returns the states of the job's tasks that are queued or running; tasks that are only completing don't count. */
 async function statesOf(job: string): Promise<readonly string[]> {
   const output = await querySlurm('squeue', ['--noheader', '--array', '--format=%F|%T', '--me']);
   return output.split('\n').flatMap((line) => {
@@ -58,7 +58,7 @@ async function statesOf(job: string): Promise<readonly string[]> {
   });
 }
 
-/** @throws UserError if Slurm isn't available or refuses */
+/** @throws UserError if the program isn't installed or fails */
 async function querySlurm(program: string, args: readonly string[]): Promise<string> {
   try {
     return (await execFileAsync(program, [...args])).stdout;

@@ -76,7 +76,7 @@ export interface Chart {
 export const chartFigure = (chart: Chart, caption?: Content): Content =>
   new Part('chart-figure', { chart }, caption);
 
-/** Divides the items into at most `maxStretches` equal stretches (the last may be shorter), and joins each stretch. */
+/** Returns up to `maxStretches` items unchanged, and joins more in equal stretches (the last may be shorter). */
 export function thinOut<T>(
   all: readonly T[],
   most: number,

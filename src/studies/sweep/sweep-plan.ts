@@ -129,7 +129,7 @@ const hashesOf = (settings: readonly SweepSetting[]): SettingHashes =>
     }),
   );
 
-/** Returns the directory of a sweep. The same command finds it again, and later commands can add settings to it. */
+/** Returns the directory of a sweep. The same command finds it again; with `out`, later commands can add settings. */
 export function sweepStore(
   { section: { limits }, name, settings }: Sweep,
   { out, runsDir }: Pick<PlanArguments, 'out' | 'runsDir'>,
