@@ -2,7 +2,7 @@
 import { mean, standardDeviation } from './descriptive.js';
 import { studentQuantile975 } from './distributions.js';
 
-/** Number of best policies whose returns are pooled: enough for a stable estimate, and all as noisy as the best one. */
+/** Number of best policies whose returns are pooled: enough for a stable estimate, few enough to resemble the best. */
 export const nearBestCount = 5;
 
 /** The variation, from episode to episode, of the difference between the returns of two policies. */

@@ -151,7 +151,7 @@ function recordedOutcome({ entries }: Plan, directory: string): PlanOutcome {
   return outcomeOf(entries, new Map(ends));
 }
 
-/** Executes runs in this thread, and plays long episodes in worker threads. */
+/** Executes runs in this thread; worker threads may play their episodes. */
 async function runEntries(
   plan: Plan,
   directory: string,

@@ -25,7 +25,7 @@ const recordFile = (directory: string) => join(directory, 'slurm', 'job.json');
 const writeRecord = (directory: string, record: JobRecord) =>
   replaceFile(recordFile(directory), `${JSON.stringify(record)}\n`);
 
-/** The last job of a directory. */
+/** The last job submitted for a directory. */
 interface JobRecord {
   /** Absent once the job's result has been shown. */
   readonly job?: string;

@@ -93,7 +93,7 @@ const sideOf = ({ name, runs }: RunGroup) => ({
   confirmed: confirmedBySeed(runs),
   /** A step limit changes the meaning of a return, so groups that differ in it are not tested. */
   scoring: valuesOf(runs, scoringKey),
-  /** Equal if runs with the same seed were evaluated, and confirmed, on the same episodes. */
+  /** Equal for groups whose runs with the same seed were evaluated, and confirmed, on the same episodes. */
   episodes: ['evaluation', 'confirmation'].map((section) => valuesOf(runs, section)),
 });
 

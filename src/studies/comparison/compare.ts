@@ -30,7 +30,7 @@ export interface ComparisonRequest {
   readonly json: boolean;
 }
 
-/** Compares runs and writes the requested files. Returns the text to print: tables or JSON. */
+/** Compares runs and writes the page, if requested. Returns the text to print: tables or JSON. */
 export function compareRuns(
   request: ComparisonRequest,
   { columns, cwd }: Pick<CommandContext, 'columns' | 'cwd'>,

@@ -31,7 +31,7 @@ export interface ComparedRun extends ConfiguredRun {
   /** Number of evaluations, including the warm-up. */
   readonly evaluations: number;
   /**
-   * Number of evaluations that the config allows: the warm-up plus the candidates and revisions of every iteration, but
+   * Number of evaluations that the config allows: the warm-up plus the candidates and revisions of all iterations, but
    * at most `limits.evaluations`.
    */
   readonly budget: number;

@@ -119,7 +119,7 @@ export function sweepPlan({ section: { limits }, notes, seeds, settings }: Sweep
 
 type SettingHashes = Readonly<Record<string, string>>;
 
-/** Hashes everything that affects the results of each setting, except limits and the seed. */
+/** Hashes the config of each setting, except limits, the seed and the number of workers. */
 const hashesOf = (settings: readonly SweepSetting[]): SettingHashes =>
   Object.fromEntries(
     settings.map(({ name, config }) => {
