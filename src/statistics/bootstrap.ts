@@ -1,6 +1,6 @@
 /**
- * 95% intervals of samples. The methods were chosen by their coverage for the returns of our tasks (see
- * docs/explanation/verdicts.md and `scripts/figures/coverage.ts`): plain percentile intervals of means cover 72 to 94%.
+ * 95% intervals of samples. The methods were chosen by their coverage in simulations (docs/log/archive.md), where plain
+ * percentile intervals of means cover 72 to 94%. docs/explanation/verdicts.md shows the coverage for our tasks.
  */
 import { createGenerator } from '../base/random/generator.js';
 import {

@@ -54,7 +54,7 @@ export const tagItems = createAction(
   },
 );
 
-/** Requests a stop; the page shows the end later. @throws HttpError if it isn't a run; UserError if it isn't running */
+/** Requests a stop; the page shows the end later. @throws HttpError if no run has this name; UserError if it is over */
 export const stopItem = createAction(z.strictObject({ of: z.string() }), async ({ of }, live) => {
   const { item, path } = live.place(of);
   if (isHolder(item)) throw new HttpError(400, `${of} isn't a single run or training run`);
