@@ -47,7 +47,7 @@ type PlanStatus = 'completed' | 'interrupted' | 'failed' | 'elsewhere';
 export interface PlanOutcome {
   /** Also `completed` if the remaining runs were skipped because of a plan-wide limit. */
   readonly status: PlanStatus;
-  /** Number of runs that are now complete. */
+  /** Number of complete runs among those that the command reached before it ended. */
   readonly complete: number;
   /** Number of runs that this command completed. */
   readonly played: number;
