@@ -57,7 +57,7 @@ function filesOf({ item: { kind }, path }: LocatedItem): readonly string[] {
   }
 }
 
-/** Keeps a list of all items; while pages are connected, watches the list and the files of the items that they show. */
+/** Keeps a list of all items. While pages are connected, rescans directories and watches the files of shown items. */
 export class LiveItems {
   readonly #roots: readonly ScanRoot[];
   readonly #watchers = new Set<Watcher>();

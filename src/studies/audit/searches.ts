@@ -38,7 +38,7 @@ interface SearchOptions {
   readonly seed: number;
   /** Episodes per evaluation. */
   readonly episodes: number;
-  /** Range of possible returns. A search stops at a score in its highest 1% (with no lower end, at its upper end). */
+  /** Range of possible returns. A search stops at a score in its top 1% or, without a lower bound, at its maximum. */
   readonly range: Interval;
   /** Seeds of the episodes that measure the policies found. */
   readonly measuringSeeds: readonly number[];
