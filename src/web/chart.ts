@@ -54,7 +54,7 @@ export interface Chart {
   readonly y: Axis;
   /** Pixels; default: 320. */
   readonly height?: number;
-  /** x values, ascending. They may repeat if only points are drawn. */
+  /** x values, ascending. They may repeat, except with bars or steps. */
   readonly at: readonly number[];
   readonly series: readonly Series[];
   readonly marks?: readonly MarkSeries[];
