@@ -190,7 +190,7 @@ function requireOnce(argv: Readonly<Record<string, unknown>>, options: unknown):
 /** Options that name output files or directories. */
 const pathOptions = ['out', 'output', 'run-dir', 'runs-dir', 'html', 'charts', 'picture'];
 
-/** @throws UserError if an output name is too long for file systems, or contains an unexpanded variable */
+/** @throws UserError if an output path has a name that is too long, or contains an unexpanded `~` or variable */
 function requireValidPaths(argv: Readonly<Record<string, unknown>>): true {
   for (const option of pathOptions)
     if (typeof argv[option] === 'string')
@@ -213,7 +213,7 @@ function addGroup(y: Argv, name: string, describe: string, group: readonly Liste
   );
 }
 
-/** `~/` and `$HOME/` at the beginning of an argument or of an option's value; a shell leaves `--out=~/a` unchanged. */
+/** `~` or `$HOME` at the beginning of an argument or of an option's value; a shell leaves `--out=~/a` unchanged. */
 const homePattern = /^(--?[\w-]+=)?((?:~|\$HOME|\$\{HOME\})(?:\/.*)?)$/s;
 
 /**

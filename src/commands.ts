@@ -209,10 +209,10 @@ export function findCommand([first = '', second]: readonly string[]) {
   return { path, command: commandByPath.get(path) };
 }
 
-/** True if the command accepts overrides, either after a config or, like `check`, among its configs. */
+/** True if the command accepts overrides, either after a config or run or, like `check`, among its configs. */
 export const takesOverrides = ([signature]: ListedCommand) => /\[overrides|[<[]configs/.test(signature);
 
-/** Returns the path of the most similar command, e.g. `finetune train` for `trian`; undefined if none is similar. */
+/** Returns the path of the command or group most like `typed`, if any is similar: `finetune train` for `trian`. */
 function nearestCommand(typed: string): string | undefined {
   const paths = [...commandByPath.keys()];
   const word = /^(rm|del|delete)$/.test(typed) ? 'remove' : typed;

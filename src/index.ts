@@ -3,7 +3,7 @@ import process from 'node:process';
 import { type RunConfig, type RunOptions, type RunOutcome, runLibrary } from './studies/library-run.js';
 
 /**
- * Runs an experiment to its end, in a run directory that commands such as `list`, `show` and `report` can read.
+ * Runs or resumes an experiment in a run directory, which commands such as `list`, `show` and `report` can read.
  * @param config data, the path of a YAML file, or the name of a bundled config; paths in data are relative to the
  *   working directory
  * @returns the result; `status` is `failed` if the model or the environment failed, or no reply was accepted

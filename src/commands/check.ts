@@ -41,13 +41,13 @@ type Output = {
 
 export const finishingText = 'stopping';
 
-/** Checks a config of a command other than `run`; returns undefined for experiments. */
+/** Checks a config of `play` or `finetune`; returns undefined for experiments and unreadable configs. */
 export type TrainingConfigCheck = (
   config: { readonly file: string; readonly overrides: readonly string[] },
   context: CommandContext,
 ) => Promise<readonly Finding[] | undefined>;
 
-/** @param trainingCheck tried first on every config @returns 0, or 2 for errors (with `--strict`, also for warnings) */
+/** @param trainingCheck tried first @returns 130 if interrupted, 2 for errors (if strict, also for warnings), or 0 */
 export async function execute(
   args: Arguments<typeof options>,
   context: CommandContext,

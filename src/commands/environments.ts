@@ -45,7 +45,7 @@ async function describe(id: string, { env }: Pick<CommandContext, 'env'>) {
   const environment = await openEnvironment({ id }, env);
   await environment.close?.();
   const info = isBuiltInId(id) ? environmentInfo(environment.id) : undefined;
-  // The step limit is the default of `evaluation.maxSteps`.
+  // 1000 is the default of `evaluation.maxSteps`.
   const prompts = loadPromptSet({ set: 'semantic', environment, options: {}, maxSteps: 1000 });
   return {
     id: environment.id,

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { isBaselineName } from '../config/baselines.js';
 
-/** A path with a leading hyphen would be read as an option. */
+/** True for a path below the working directory. One with a leading hyphen would be read as an option. */
 const isConfined = (path: string) =>
   !/^[-/\\~]|^[A-Za-z]:|\p{C}/u.test(path) && !path.split(/[/\\]/).includes('..');
 
@@ -46,7 +46,7 @@ function isPermitted(text: string): boolean {
   return permittedKeys.has(key) || sectionPattern.test(key);
 }
 
-/** `key=value` that sets a permitted key to a number or a word. */
+/** `key=value` that sets a permitted key to a number or a word, or clears it (`key=`). */
 export const plainOverride = z
   .string()
   .max(200)

@@ -1,6 +1,6 @@
 /**
- * 95% intervals of samples. The methods were chosen by their coverage for the returns of our tasks (see
- * docs/explanation/verdicts.md and `scripts/figures/coverage.ts`): plain percentile intervals of means cover 72 to 94%.
+ * 95% intervals of samples. The methods were chosen by their coverage in simulations (docs/log/archive.md), where plain
+ * percentile intervals of means cover 72 to 94%. docs/explanation/verdicts.md shows the coverage for our tasks.
  */
 import { createGenerator } from '../base/random/generator.js';
 import {
@@ -86,8 +86,8 @@ const minSpread = 0.1;
  * It resamples the values within each stratum, never the strata. It is null without strata, or if a stratum has fewer
  * than three values or may hide any value (`realLine`).
  *
- * The interval is mean ± q·s. For one stratum of ten or more values, q is the 0.95 quantile of |t| over
- * resamples (the symmetric studentised bootstrap, Hall 1988). Otherwise, or if at least one in twenty
+ * The interval extends q standard errors to both sides. For one stratum of ten or more values, q is the 0.95 quantile
+ * of |t| over resamples (the symmetric studentised bootstrap, Hall 1988). Otherwise, or if at least one in twenty
  * resamples is nearly constant (because most values are equal), q comes from Student's t with the degrees of freedom of
  * Welch and Satterthwaite. If values may be hidden, the Bayesian bootstrap (Rubin 1981) of the values plus one at the
  * bound widens it; for shares, that is the exact interval of Clopper and Pearson. Deterministic.

@@ -21,7 +21,7 @@ export function largest(values: Iterable<number>): number {
   return most;
 }
 
-/** Index of the largest value; the first one if there are ties. */
+/** Index of the largest value, or of the first of several; 0 if there are no values. */
 export function argmax(values: readonly number[]): number {
   let best = 0;
   for (let i = 1; i < values.length; i++) if (values[i]! > values[best]!) best = i;

@@ -2,7 +2,7 @@
 import { mean, standardDeviation } from './descriptive.js';
 import { studentQuantile975 } from './distributions.js';
 
-/** Number of best policies whose returns are pooled: enough for a stable estimate, and all as noisy as the best one. */
+/** Number of best policies whose returns are pooled: enough for a stable estimate, few enough to resemble the best. */
 export const nearBestCount = 5;
 
 /** The variation, from episode to episode, of the difference between the returns of two policies. */
@@ -33,7 +33,7 @@ export function spreadOf(evaluations: readonly (readonly number[])[], paired: bo
 export const noiseFloor = ({ degrees, deviation }: Spread, episodes: number): number =>
   (studentQuantile975(degrees) * deviation) / Math.sqrt(episodes);
 
-/** Minimum number of episodes for a difference to exceed the noise floor; infinite for a difference of 0. */
+/** Minimum number of episodes for a difference to reach the noise floor; infinite for a difference of 0. */
 export function episodesToConfirm(difference: number, { degrees, deviation }: Spread): number {
   if (deviation === 0) return difference > 0 ? 1 : Number.POSITIVE_INFINITY;
   return Math.ceil(((studentQuantile975(degrees) * deviation) / difference) ** 2);

@@ -57,7 +57,7 @@ const roundingShare = 1e-10;
 
 /**
  * Compares `a` with `b`, where a[i] and b[i] form a pair; undefined if there are no pairs.
- * @param a values, with null for a missing value; pairs with a missing value are skipped
+ * @param a,b values, with null for a missing value; pairs with a missing value are skipped
  * @param range interval of possible values; clips the interval of the mean difference
  * @throws RangeError if `a` and `b` differ in length
  */

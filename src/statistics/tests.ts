@@ -106,7 +106,7 @@ export const significanceLevel = 0.05;
 interface TestResult {
   /** 95% interval, not corrected for multiple tests; null if there are too few values to compute it. */
   readonly interval: Interval | null;
-  /** Two-sided p-value; null if there are too few values for a verdict. */
+  /** Two-sided p-value; null if there are too few values for a verdict, or the verdict is withheld. */
   readonly p: number | null;
 }
 

@@ -8,7 +8,7 @@ import { resultOf, summaryOf } from '../runs/summary.js';
 import type { Plan, PlanEntry, RunEnd, ScheduleArguments } from './plan.js';
 import { showTrouble } from './run-progress.js';
 
-/** Shows the overall progress of all runs, plus a line per run. */
+/** Creates a display of the overall progress of all runs, plus a line per run. */
 export function createPlanDisplay(
   { entries }: Plan,
   directory: string,

@@ -20,7 +20,7 @@ export interface EventDisplay {
   close(): void;
 }
 
-/** Shows the progress of a run, or of games: a bar on a terminal, plain lines elsewhere, or JSON with `--json`. */
+/** Creates a display of a run or of games: a bar on a terminal, plain lines elsewhere, or JSON with `--json`. */
 export function createDisplay(
   mode: ProgressMode,
   context: Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds'>,
@@ -118,11 +118,11 @@ interface BestSoFar {
 function runDisplay(progress: Progress): (event: RunEvent) => void {
   let [total, completed, confirmedCount] = [0, 0, 0];
   let isWarmingUp = false;
-  /** True while a local model reads its first prompt. It takes longer than later prompts, which are mostly cached. */
+  /** True in the iteration of a local model's first prompt, which takes longest because nothing is cached yet. */
   let isReadingFirst: boolean | undefined;
   let tally = tallyOf([]);
   let best: BestSoFar | undefined;
-  /** The best score that has been printed permanently. */
+  /** The best score that has been printed permanently, or was reached before this process resumed the run. */
   let shownBest: BestSoFar | undefined;
 
   const beginIterations = () =>

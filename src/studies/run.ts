@@ -85,7 +85,7 @@ async function reportFindings(assembly: Assembly, ask: boolean, context: Command
   for (const warning of warningsIn(findings)) context.note(warningText(formatProblem(warning)));
 }
 
-/** Adds locations in the config file to errors, including errors that occur during the run. */
+/** Adds locations in the config file to a UserError of `work`, unless it is a WorkError. */
 export async function withLocations<T>(
   { locate }: Pick<LoadedConfig, 'locate'>,
   work: () => Promise<T>,

@@ -47,7 +47,7 @@ type PlanStatus = 'completed' | 'interrupted' | 'failed' | 'elsewhere';
 export interface PlanOutcome {
   /** Also `completed` if the remaining runs were skipped because of a plan-wide limit. */
   readonly status: PlanStatus;
-  /** Number of runs that are now complete. */
+  /** Number of complete runs among those that the command reached before it ended. */
   readonly complete: number;
   /** Number of runs that this command completed. */
   readonly played: number;
@@ -68,7 +68,7 @@ interface PlanReporter<Result> {
 /**
  * Executes the remaining runs of a plan and prints the results. After the first stop request, each run finishes its
  * iteration; after the second, it stops immediately. Returns the exit code.
- * @throws UserError if the directory can't be used
+ * @throws UserError if the directory can't be used, or a cluster job can't be submitted or queried
  * @throws system errors; any other error of a run counts as its failure
  */
 export async function runPlan<Result>(
@@ -151,7 +151,7 @@ function recordedOutcome({ entries }: Plan, directory: string): PlanOutcome {
   return outcomeOf(entries, new Map(ends));
 }
 
-/** Executes runs in this thread, and plays long episodes in worker threads. */
+/** Executes runs in this thread; worker threads may play their episodes. */
 async function runEntries(
   plan: Plan,
   directory: string,

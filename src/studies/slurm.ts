@@ -25,7 +25,7 @@ const recordFile = (directory: string) => join(directory, 'slurm', 'job.json');
 const writeRecord = (directory: string, record: JobRecord) =>
   replaceFile(recordFile(directory), `${JSON.stringify(record)}\n`);
 
-/** The last job of a directory. */
+/** The last job submitted for a directory. */
 interface JobRecord {
   /** Absent once the job's result has been shown. */
   readonly job?: string;
@@ -49,7 +49,7 @@ const countsOf = (states: readonly string[]): string =>
     .map(([state, { length }]) => `${length} ${state}`)
     .join(', ');
 
-/** Returns the states of the tasks that are queued or running; empty if Slurm no longer lists the job. */
+/** Returns the states of the job's tasks that are queued or running; tasks that are only completing don't count. */
 async function statesOf(job: string): Promise<readonly string[]> {
   const output = await callSlurm('squeue', ['--noheader', '--array', '--format=%F|%T', '--me']);
   return output.split('\n').flatMap((line) => {
@@ -58,7 +58,7 @@ async function statesOf(job: string): Promise<readonly string[]> {
   });
 }
 
-/** @throws UserError if Slurm isn't available or refuses */
+/** @throws UserError if the program isn't installed or fails */
 async function callSlurm(program: string, args: readonly string[]): Promise<string> {
   try {
     return (await execFileAsync(program, [...args])).stdout;

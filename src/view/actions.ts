@@ -33,7 +33,7 @@ const createAction =
 const namesSchema = z.array(z.string()).min(1, 'select at least one run').max(10_000);
 const tagsSchema = z.array(z.string()).max(100).default([]);
 
-/** Changes tags of runs, including those in directories. @throws UserError for an invalid tag or a damaged file */
+/** Changes tags of runs, also in directories. @throws HttpError for an unknown run; UserError for a bad tag or file */
 export const tagItems = createAction(
   z.strictObject({ of: namesSchema, add: tagsSchema, remove: tagsSchema }),
   async ({ add, of, remove }, live) => {
@@ -54,7 +54,7 @@ export const tagItems = createAction(
   },
 );
 
-/** Requests a stop; the page later shows that the run has ended. @throws UserError if no process executes the run */
+/** Requests a stop; the page shows the end later. @throws HttpError if no run has this name; UserError if it is over */
 export const stopItem = createAction(z.strictObject({ of: z.string() }), async ({ of }, live) => {
   const { item, path } = live.locate(of);
   if (holdsRuns(item)) throw new HttpError(400, `${of} isn't a single run or training run`);

@@ -20,7 +20,7 @@ const redirectPage = (target: string) => `<!doctype html>
 <body><p><a href="${target}">Open the view</a></p></body></html>
 `;
 
-/** @throws HttpError 401 unless a header has the token or, except for POST, the address ends with it */
+/** @throws HttpError 401 unless the Authorization header has the token or, except for POST, the address ends with it */
 export function requireToken({ headers, method, url = '' }: IncomingMessage, token: string): void {
   if (isSame(headers.authorization ?? '', authorizationOf(token))) return;
   const [, givenToken] = /[?&]token=([\w-]+)$/.exec(url) ?? [];

@@ -71,7 +71,7 @@ export function groupFigures(
 /**
  * Compares the runs that the query selects, in the order of their groups. Without keys, up to `maxCompared` items are
  * compared one by one (`run`), and more are grouped by their configs without the seed (`config`).
- * @throws HttpError if the query is invalid; UserError if there is nothing to compare
+ * @throws HttpError if the query is invalid; UserError if there is nothing to compare, or no run has a key
  */
 export async function comparisonFor(places: readonly LocatedItem[], query: URLSearchParams): Promise<Page> {
   await readAhead(places);

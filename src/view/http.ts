@@ -120,7 +120,7 @@ const portProblems: Readonly<Record<string, string>> = {
  *
  * Rejects other web pages in a browser on this machine: their Origin differs, or the browser reports another site. If
  * their host name resolves to this machine (DNS rebinding), the Host differs.
- * @param anySite true for paths that other sites may link to
+ * @param anySite returns true for paths that other sites may link to
  * @returns the path without the query
  * @throws HttpError 403 for a foreign Host, Origin or site; 400 for several Hosts, or a target that isn't a path
  */

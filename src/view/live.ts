@@ -57,7 +57,7 @@ function filesOf({ item: { kind }, path }: LocatedItem): readonly string[] {
   }
 }
 
-/** Keeps a list of all items, and watches their files while pages are connected. */
+/** Keeps a list of all items. While pages are connected, rescans directories and watches the files of shown items. */
 export class LiveItems {
   readonly #roots: readonly ScanRoot[];
   readonly #watchers = new Set<Watcher>();

@@ -78,7 +78,7 @@ function studyPage({ item, path }: LocatedItem, resultPage: () => Page | undefin
 
 /**
  * Writes the charts of each run, training run and study, and of the comparison of several runs; overwrites files.
- * @throws UserError if a name matches nothing, or there are no charts
+ * @throws UserError if a name matches nothing, a run is damaged, or there are no charts
  */
 export async function exportCharts(
   names: readonly string[],

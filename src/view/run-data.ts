@@ -16,7 +16,7 @@ function unlessUnreadable<T extends object>(read: () => T): T | undefined {
 
 const tryConfigure = cacheByRun((run: RunSummary) => unlessUnreadable(() => withConfig(run)));
 
-/** Returns a run or agent run with its config; undefined for other items, and if the config can't be read. */
+/** Returns a run with its config; undefined for other items, such as agent runs, and if the config can't be read. */
 export const configuredRun = ({ item, summary }: LocatedItem): ConfiguredRun | undefined =>
   item.kind !== 'training' && summary ? tryConfigure(summary) : undefined;
 

@@ -16,7 +16,7 @@ const maxRememberedLines = 10_000;
 const callsAtOnce = 50;
 
 /**
- * Searches case-insensitively. Reports each matching line of the prompts once per run.
+ * Searches case-insensitively. Reports a reply's first match, and each matching line of the prompts once per run.
  * @param until stops the search at this time of `clock`, in milliseconds
  */
 export async function searchItems(

@@ -54,7 +54,7 @@ export interface Chart {
   readonly y: Axis;
   /** Pixels; default: 320. */
   readonly height?: number;
-  /** x values, ascending. They may repeat if only points are drawn. */
+  /** x values, ascending. They may repeat, except with bars or steps. */
   readonly at: readonly number[];
   readonly series: readonly Series[];
   readonly marks?: readonly MarkSeries[];
@@ -76,7 +76,7 @@ export interface Chart {
 export const chartFigure = (chart: Chart, caption?: Content): Content =>
   new Part('chart-figure', { chart }, caption);
 
-/** Divides the items into at most `maxStretches` equal stretches (the last may be shorter), and joins each stretch. */
+/** Returns up to `maxStretches` items unchanged, and joins more in equal stretches (the last may be shorter). */
 export function downsample<T>(
   items: readonly T[],
   maxStretches: number,

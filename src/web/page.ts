@@ -15,7 +15,7 @@ export const sectionsOf = (
     content === undefined || content === null || content === false ? [] : { id, title, content },
   );
 
-/** Converts a page to the data that the app reads, as JSON. */
+/** Converts a page to JSON data, which the app reads. */
 export const pageData = ({ footer, header, sections, ...rest }: Page) => ({
   ...rest,
   header: childrenOf(header),

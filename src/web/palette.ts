@@ -1,4 +1,4 @@
-/** Distinguishable with common forms of colour blindness: Paul Tol's bright scheme with a darker grey, plus orange. */
+/** Colours that colour-blind people can tell apart: Paul Tol's bright scheme with a darker grey, plus orange. */
 const categoryColors = '#4477aa #ee6677 #228833 #ccbb44 #66ccee #aa3377 #ee7733 #969696'.split(' ');
 
 /** Number of colours for choices. If there are more choices, heat maps colour them by magnitude, like other numbers. */

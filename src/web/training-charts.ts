@@ -53,7 +53,7 @@ const chartSpecs: readonly (readonly [
 /** Maximum number of rows of a kind; in a longer training run, each is the mean of a stretch. */
 const maxRows = 1024;
 
-/** @param metrics lines of `metrics.jsonl`. @returns the main charts first; nothing until the first metrics arrive */
+/** @param metrics lines of `metrics.jsonl`. @returns main charts first; empty until the first step or evaluation */
 export function trainingCharts(
   metrics: readonly Readonly<Record<string, unknown>>[],
   labels: TrainingLabels,

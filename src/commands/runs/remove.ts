@@ -37,7 +37,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   return 0;
 }
 
-/** Asks for confirmation, except with `--yes`. @throws UserError if there is no terminal */
+/** Asks for confirmation, except with `--yes`. @throws UserError if it can't ask, because there is no terminal */
 async function confirmRemoval(
   question: string,
   { yes }: Pick<Args, 'yes'>,

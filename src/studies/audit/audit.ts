@@ -23,14 +23,14 @@ import {
 } from '../../statistics/tests.js';
 import type { AuditRecord, RecordedEvaluation } from './record.js';
 
-/** A new best in the record, compared with the best of the earlier new bests. */
+/** A new best in the record, compared with the best among the first evaluation and the earlier new bests. */
 export interface Improvement extends Pick<PairedDifference, 'difference' | 'interval' | 'p'>, Judgment {
   readonly at: string;
   /** Recorded mean return. */
   readonly recorded: number;
   /** Mean return in fresh episodes. */
   readonly fresh: number;
-  /** The earlier new best that does best in the choosing episodes; null if compared with returns without a policy. */
+  /** Earlier evaluation that it is compared with, the best in the choosing episodes; null if only returns are known. */
   readonly before: string | null;
 }
 
@@ -173,7 +173,7 @@ export async function audit(
   };
 }
 
-/** Compares with recorded returns, whose policy is unknown; without a test if there are too few, e.g. only a mean. */
+/** Compares fresh returns with recorded ones of an unknown policy; no test if there are too few, e.g. only a mean. */
 function unpairedResult(returns: readonly number[], start: Pick<RecordedEvaluation, 'returns' | 'score'>) {
   const hasEnough = start.returns.length >= minForVerdict && returns.length >= minForVerdict;
   const test = hasEnough ? unpairedTest(returns, start.returns) : undefined;

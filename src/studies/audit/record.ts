@@ -17,7 +17,7 @@ export interface RecordedEvaluation {
   readonly returns: readonly number[];
   /** Mean return. */
   readonly score: number;
-  /** 1-based line of a file. */
+  /** 1-based line of the file; absent for an evaluation of a run. */
   readonly line?: number;
 }
 
@@ -25,7 +25,7 @@ export interface AuditRecord {
   readonly evaluations: readonly RecordedEvaluation[];
   /** Number of rows with returns but without parameters, which can't be played again. */
   readonly unknown: number;
-  /** The best row without parameters before the first evaluation, which is a new best only if it beats this row. */
+  /** The best of the rows without parameters at the start; only a better first evaluation counts as a new best. */
   readonly start?: Pick<RecordedEvaluation, 'returns' | 'score'> | undefined;
 }
 

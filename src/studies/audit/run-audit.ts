@@ -17,7 +17,7 @@ import { type AuditResult, repeatSearches } from './searches.js';
 import { type AuditSource, readSources, type SourceRequest } from './source.js';
 
 interface AuditRequest extends SourceRequest {
-  /** Number of fresh episodes per policy to choose the best; ten times as many measure them. */
+  /** Number of fresh episodes per policy for choosing the best policies; ten times as many then measure those. */
   readonly episodes: number;
   /** Root seed of the fresh episodes and of the searches. */
   readonly seed: number;
@@ -28,7 +28,7 @@ interface AuditRequest extends SourceRequest {
   readonly quiet: boolean;
 }
 
-/** Returns the text to print. @throws UserError for bad input, before anything is written */
+/** Returns the text to print, and writes the page. @throws UserError for bad input, before anything is written */
 export async function runAudit(request: AuditRequest, context: CommandContext): Promise<string> {
   const { html, json, quiet } = request;
   const sources = await readSources(request, context);
@@ -49,7 +49,7 @@ export async function runAudit(request: AuditRequest, context: CommandContext): 
   );
 }
 
-/** Audits sources that have the same environment and policies. */
+/** Audits sources that have the same environment, policies and evaluation settings. */
 async function auditTask(
   sources: readonly AuditSource[],
   { episodes, searches, seed }: AuditRequest,

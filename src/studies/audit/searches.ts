@@ -15,7 +15,7 @@ type SearchName = Exclude<BaselineName, 'genetic'>;
 /** Mean returns, in fresh episodes, of the policies that the repeats of a search chose. */
 export interface SearchOutcome {
   readonly search: SearchName;
-  /** Number of evaluations of each repeat. */
+  /** Maximum number of evaluations of each repeat. */
   readonly evaluations: number;
   readonly returns: readonly number[];
   readonly mean: number;
@@ -23,7 +23,7 @@ export interface SearchOutcome {
   readonly interval: Interval | null;
 }
 
-/** An audit with the searches that had the same number of evaluations; a line of `audit --json`. */
+/** An audit with the searches that were allowed the same number of evaluations; a line of `audit --json`. */
 export interface AuditResult extends Audit {
   readonly searches: readonly SearchOutcome[];
 }
@@ -38,7 +38,7 @@ interface SearchOptions {
   readonly seed: number;
   /** Episodes per evaluation. */
   readonly episodes: number;
-  /** Range of possible returns; a search stops once a score is in the highest 1% of it. */
+  /** Range of possible returns. A search stops at a score in its top 1% or, without a lower bound, at its maximum. */
   readonly range: Interval;
   /** Seeds of the episodes that measure the policies found. */
   readonly measuringSeeds: readonly number[];

@@ -28,13 +28,13 @@ export interface SourceRequest {
 export interface AuditSource extends AuditRecord, Pick<OpenedRun, 'config' | 'family'> {
   /** Path of the run or file, for display. */
   readonly name: string;
-  /** Equal for sources with the same environment and policies, which share searches. */
+  /** Equal for sources that share searches: all records, or runs with the same environment, policies and evaluation. */
   readonly task: string;
 }
 
 /**
  * Reads the sources. If a name selects several runs, leaves out unusable ones, with a note.
- * @throws UserError for an unknown or unusable run or file, or a record without an environment
+ * @throws UserError for an unknown or unusable run or file, a record without environment, or options without a record
  */
 export async function readSources(
   request: SourceRequest,
@@ -125,7 +125,7 @@ function parseYaml(field: string, text: string): unknown {
   }
 }
 
-/** @throws UserError for the first vector that isn't one of these policies */
+/** @throws UserError for the first vector that doesn't fit these policies */
 function requireVectors(
   file: string,
   { evaluations }: AuditRecord,

@@ -19,9 +19,9 @@ export interface GroupDifference {
   readonly test: 'paired' | 'unpaired' | 'none';
   /** Reason for withholding the verdict. */
   readonly reason?: string;
-  /** Number of pairs, or of seeds with a confirmed return in each group. */
+  /** Number of pairs, or of seeds with a return in each group: confirmed, or imputed for failed runs. */
   readonly counts: readonly number[];
-  /** `of` − `against`. */
+  /** `of` − `against`; null if `test` is `none`, or a group has no returns. */
   readonly difference: number | null;
   /** Uncorrected 95% interval (`interval95`), within the possible range. */
   readonly interval: Interval | null;
@@ -71,7 +71,7 @@ export const withholdVerdict = <T extends TestWithReason>(result: T, reason: str
   reason === undefined ? result : { ...result, p: null, reason: result.reason ?? reason };
 
 /**
- * Returns the difference between two groups whose values form pairs (see `comparePairs`); empty if there are no pairs.
+ * Lists the difference between two groups whose values form pairs (see `comparePairs`); empty if there are no pairs.
  * @param reason for withholding the verdict, if any
  */
 export function pairedDifference(
@@ -93,7 +93,7 @@ const sideOf = ({ name, runs }: RunGroup) => ({
   confirmed: confirmedBySeed(runs),
   /** A step limit changes the meaning of a return, so groups that differ in it are not tested. */
   scoring: valuesOf(runs, scoringKey),
-  /** Equal if runs with the same seed were evaluated, and confirmed, on the same episodes. */
+  /** Equal for groups whose runs with the same seed were evaluated, and confirmed, on the same episodes. */
   episodes: ['evaluation', 'confirmation'].map((section) => valuesOf(runs, section)),
 });
 
@@ -157,7 +157,7 @@ export function pairings(
   );
 }
 
-/** Runs are paired if the groups share all seeds of the smaller group, or enough seeds for a verdict. */
+/** True if the groups share enough seeds to pair runs: all seeds of the smaller group, or enough for a verdict. */
 const arePaired = (shared: number, a: number, b: number) =>
   shared > 0 && (shared === Math.min(a, b) || shared >= minForVerdict);
 

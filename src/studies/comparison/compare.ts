@@ -30,7 +30,7 @@ export interface ComparisonRequest {
   readonly json: boolean;
 }
 
-/** Compares runs and writes the requested files. Returns the text to print: tables or JSON. */
+/** Compares runs and writes the page, if requested. Returns the text to print: tables or JSON. */
 export function compareRuns(
   request: ComparisonRequest,
   { columns, cwd }: Pick<CommandContext, 'columns' | 'cwd'>,
@@ -50,7 +50,7 @@ export function compareRuns(
   );
 }
 
-/** Groups runs and compares the groups. @throws UserError if no run can be compared */
+/** Groups runs and compares the groups. @throws UserError if no run can be compared, or a key or group is unknown */
 export function comparisonOf(
   paths: readonly string[],
   { against, by, target, unfinished }: Pick<ComparisonRequest, 'against' | 'by' | 'target' | 'unfinished'>,
@@ -68,7 +68,7 @@ export function comparisonOf(
   return { tasks, comparison: compareGroups(tasks, { against, by, target, leftOut, nameOf }) };
 }
 
-/** Keeps one run per config and seed, because copies aren't independent, and unfinished runs only if `unfinished`. */
+/** Keeps one run per config and seed, because copies aren't independent. Omits unfinished runs unless `unfinished`. */
 export function selectUsable<T extends ConfiguredRun>(
   runs: readonly T[],
   unfinished: boolean,

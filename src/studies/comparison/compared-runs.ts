@@ -20,7 +20,7 @@ export interface ConfiguredRun extends RunSummary {
   readonly config: Config;
   /** Range of possible returns of an episode. */
   readonly range: Interval;
-  /** True if the run, or its policy in fresh episodes, failed. */
+  /** True if the run failed, or its policies failed in fresh episodes (see `hasFailed`). */
   readonly failed: boolean;
   /** The return that a failed run without a confirmed return gets in a comparison (see `worstReturn`). */
   readonly imputedReturn?: number | null;
@@ -28,10 +28,10 @@ export interface ConfiguredRun extends RunSummary {
 
 /** The results of a run, with its learning curve. */
 export interface ComparedRun extends ConfiguredRun {
-  /** Number of evaluated policies, including the warm-up. */
+  /** Number of evaluations, including the warm-up. */
   readonly evaluations: number;
   /**
-   * Number of evaluations that the config allows: the warm-up plus the candidates and revisions of every iteration, but
+   * Number of evaluations that the config allows: the warm-up plus the candidates and revisions of all iterations, but
    * at most `limits.evaluations`.
    */
   readonly budget: number;
@@ -116,7 +116,7 @@ function spentByIteration(
   });
 }
 
-/** Returns the best score so far after each evaluation of the budget; before the first score, the first score. */
+/** Returns the best score so far at each of `length` evaluations; before the first score, the first score. */
 function bestSoFar(
   entries: readonly BufferEntry[],
   spent: readonly number[],

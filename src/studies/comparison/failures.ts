@@ -3,7 +3,7 @@ import { plural } from '../../base/text/numbers.js';
 import type { RunSummary } from '../../runs/summary.js';
 import { largest, smallest } from '../../statistics/descriptive.js';
 
-/** True if a run failed (its environment's errors don't count), or its chosen policy failed in fresh episodes. */
+/** True if a run failed (its environment's errors don't count), or no policy could be confirmed in fresh episodes. */
 export const hasFailed = ({ confirmed, manifest, status }: RunSummary, candidates: number): boolean =>
   (status === 'failed' && manifest.reason?.kind !== 'environment-error') ||
   (status === 'completed' && confirmed === null && candidates > 0);

@@ -94,7 +94,7 @@ export interface GroupFigures {
   readonly seeds: readonly number[];
   /** Distinct numbers of evaluations that the runs' configs allow. */
   readonly budgets: readonly number[];
-  /** Confirmed returns, summarised over seeds; null if there are none. Intervals are 95% (see `bootstrap.ts`). */
+  /** Confirmed (or imputed) returns, summarised over seeds; null if there are none. Intervals: 95% (`bootstrap.ts`). */
   readonly confirmed: ConfirmedSummary | null;
   /**
    * Mean of the learning curve (the best observed return so far) over the first `horizon` evaluations. It is biased

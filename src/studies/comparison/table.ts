@@ -69,7 +69,7 @@ export function effortColumns({ groups }: Pick<TaskComparison, 'groups'>): reado
   ];
 }
 
-/** @param quantity what differs */
+/** @param quantity heading of the differences */
 export const differenceColumnsOf = (quantity: string): readonly Column<GroupDifference>[] => [
   text('difference', ({ of, against }) => `${of} − ${against}`),
   number('over', countText),
@@ -86,7 +86,7 @@ export const differenceColumnsOf = (quantity: string): readonly Column<GroupDiff
 
 export const differenceColumns = differenceColumnsOf('confirmed');
 
-/** Maximum number of runs to list as left out. */
+/** Maximum number of left-out runs to list. */
 const maxShownLeftOut = 10;
 
 /** @param width see `CommandContext.columns` */

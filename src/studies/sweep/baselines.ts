@@ -19,7 +19,7 @@ const sharedKeys: readonly string[] = [
   ...(['evaluation', 'confirmation', 'record', 'name'] as const),
 ] satisfies readonly (keyof ConfigInput)[];
 
-/** Returns the baselines of a setting, with the same budget and the same values in the sections that they read. */
+/** Returns the baselines of a setting, with the same budget (rounded) and values in the sections that they read. */
 export function baselinesFor({ config, values }: SweepSetting): readonly SweepSetting[] {
   const names: readonly BaselineName[] =
     config.policy?.kind === 'program' ? programSearches : numericSearches;

@@ -19,7 +19,7 @@ interface LevelMean {
   readonly confirmed: SampleSummary;
 }
 
-/** The effect of a key's value compared with its first value. */
+/** The effect of a value of a key, compared with the key's first value. */
 export interface Effect
   extends Pick<PairedDifference, 'difference' | 'interval' | 'p'>,
     Pick<GroupDifference, 'adjusted' | 'reason' | 'verdict'> {

@@ -15,7 +15,7 @@ export interface SettingFigures extends Omit<SweepSetting, 'config'> {
   /** Number of runs that are complete or failed; `failed` of them failed (see `hasFailed`). */
   readonly over: number;
   readonly failed: number;
-  /** Confirmed returns in the order of the seeds; a failed run gets the environment's lowest; null if unknown. */
+  /** Returns in the order of the seeds: confirmed, or the environment's lowest if the run failed; null if unknown. */
   readonly returns: readonly (number | null)[];
   readonly confirmed: SampleSummary | null;
   /** Mean of the runs' highest observed returns; biased upwards, because each is the maximum of noisy means. */
@@ -30,7 +30,7 @@ export function rankSettings(settings: readonly SettingFigures[]): readonly Sett
   return settings.toSorted((a, b) => count(b) - count(a) || meanReturn(b) - meanReturn(a));
 }
 
-/** Says which setting is best and whether its lead is significant; undefined if no run is complete. */
+/** Says which setting is best and whether its lead is significant; undefined if no return is confirmed. */
 export function bestSentence(
   settings: readonly SettingFigures[],
 ): { readonly text: string; readonly mark: 'higher' | 'too-few' | '' } | undefined {

@@ -96,7 +96,7 @@ const maxSettings = 100_000;
 
 /**
  * Returns the distinct settings of a sweep, in the order in which they run.
- * @throws UserError if the method doesn't support the values, or there are too many settings
+ * @throws UserError if the method doesn't support the values, or too many settings are requested
  */
 export function sweepSettings(
   { method, samples = 0, seed }: SweepConfig,
@@ -171,7 +171,7 @@ function drawValue(values: ValueList, random: RandomGenerator): string {
 }
 
 /**
- * Returns a setting's `key=value` overrides; `null` removes the key. Sections precede their keys, which override them.
+ * Returns all overrides of a setting; the value `null` removes a key. Sections precede their keys, which override them.
  * @param fixedOverrides overrides for all settings
  */
 export function overridesOf({ values }: Setting, fixedOverrides: readonly string[]): readonly string[] {

@@ -119,7 +119,7 @@ export function sweepPlan({ section: { limits }, notes, seeds, settings }: Sweep
 
 type SettingHashes = Readonly<Record<string, string>>;
 
-/** Hashes everything that affects the results of each setting, except limits and the seed. */
+/** Hashes the config of each setting, except limits, the seed and the number of workers. */
 const hashesOf = (settings: readonly SweepSetting[]): SettingHashes =>
   Object.fromEntries(
     settings.map(({ name, config }) => {
@@ -129,7 +129,7 @@ const hashesOf = (settings: readonly SweepSetting[]): SettingHashes =>
     }),
   );
 
-/** Returns the directory of a sweep. The same command finds it again, and later commands can add settings to it. */
+/** Returns the directory of a sweep. The same command finds it again; with `out`, later commands can add settings. */
 export function sweepStore(
   { section: { limits }, name, settings }: Sweep,
   { out, runsDir }: Pick<PlanArguments, 'out' | 'runsDir'>,

@@ -24,7 +24,7 @@ import type { Sweep } from './sweep-plan.js';
 export interface SweptTask {
   readonly environment: string;
   readonly settings: readonly SettingFigures[];
-  /** Name of the setting with the highest mean among the settings with the most seeds; null if no run is complete. */
+  /** Name of the setting with the highest mean among those with the most seeds; null if no return is confirmed. */
   readonly best: string | null;
   readonly effects: Effects | null;
   /** The difference between each setting and each of its baselines; empty without baselines. */

@@ -21,7 +21,7 @@ type ChartData = Partial<Readonly<{ chart: Chart; map: HeatMap; parallel: Parall
 const pictureOf = ({ chart, map, parallel }: ChartData): Picture =>
   chart ? chartPicture(chart) : map ? heatMapPicture(map) : parallelPicture(parallel!);
 
-/** Maps the data of each chart on a page to the chart's file. @param taken file names in use; new ones are added */
+/** Maps the data of each chart that has values to the chart's file. @param taken names in use; new ones are added */
 export function chartFiles(
   { sections, title: page }: Pick<PageContent<readonly ContentJson[]>, 'sections' | 'title'>,
   taken = new Set<string>(),

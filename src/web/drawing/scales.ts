@@ -76,7 +76,7 @@ const extentOf = (values: readonly number[]): Extent =>
     [Infinity, -Infinity],
   );
 
-/** Returns the range of y that contains all values, intervals, levels and marks in a range of x, except outliers. */
+/** Returns the ends of the y axis; by default, they contain all shown data except outliers. */
 export function yRange({ chart, hidden }: DrawnChart, [from, to]: Extent): Extent {
   const { at, bands, levels = [], marks = [], series, y } = chart;
   const isShown = ({ label }: { readonly label: string }) => !hidden.has(label);

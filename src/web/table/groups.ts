@@ -46,7 +46,7 @@ export function groupValue(items: readonly Item[], { key, kind, get }: Field): V
   return count === 1 ? firstValue : `${count} values`;
 }
 
-/** Returns the mean return that the server computed; for other fields, and until it arrives, `groupValue`. */
+/** Returns the mean return that the server computed; for other fields, or if there is none yet, `groupValue`. */
 export const groupMean = (group: Group, key: string, figures: GroupMeans | undefined): Value =>
   (key === 'observed' || key === 'confirmed' ? figures?.[key]?.mean : undefined) ??
   groupValue(group.items, fieldOf(key));

@@ -34,7 +34,7 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
   const [openIds, setOpenIds] = useState<ReadonlySet<string>>(new Set());
   const [maxRows, setMaxRows] = useState(rowsAtOnce);
   const end = useRef<HTMLElement | null>(null);
-  // Without groups or a filter, all runs of a study share a single row.
+  // Without groups or a filter, all runs of a study share one row, except on the study's own page.
   const shownItems = useMemo(
     () =>
       items.filter(

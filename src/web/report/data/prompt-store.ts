@@ -3,7 +3,7 @@ import type { ChatMessage } from '../../../models/language-model.js';
 
 type Prompt = readonly ChatMessage[];
 
-/** Prompts of a page as JSON, last first, each encoded relative to the one before it, which shares most of its text. */
+/** Prompts of a page as JSON, last first; each is encoded relative to the next one, which has most of its text. */
 export type PackedPrompts = readonly (readonly TextPart[])[];
 
 /** Approximate maximum of the total length of the packed prompts on a page, in characters. */

@@ -91,7 +91,7 @@ interface LogContext {
   readonly asText: (value: number) => string;
 }
 
-/** Returns the length at which to truncate replies so that all fit on the page; at least 390 characters. */
+/** Returns the length at which replies are truncated so that all fit on the page, but at least 390 characters. */
 function replyLimit(calls: readonly CallRecord[]): number {
   const lengths = calls.flatMap(({ completion }) => [
     completion?.text.length ?? 0,
