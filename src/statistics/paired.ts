@@ -35,7 +35,7 @@ export interface PairedDifference {
   readonly p: number | null;
 }
 
-/** Summarises values; undefined if there are none. @param range possible values, to which the mean's interval is clipped */
+/** Summarises values; undefined if there are none. @param range possible values; clips the mean's interval */
 export function summarize(values: readonly number[], range: Interval = realLine): SampleSummary | undefined {
   const meanSummary = summarizeMean(values, range);
   if (meanSummary === undefined) return undefined;
