@@ -16,11 +16,11 @@ const patience = 3;
 export interface ModelSpeaker {
   /** @param wave 1-based number of the batch of games that are played concurrently */
   speaker(wave: number): Speaker;
-  /** The reason why a speaker returned nothing: a limit, or a stop request. */
+  /** The reason why a speaker returned nothing: a limit, or a stop request. Undefined if none did. */
   stopped(): StopReason | undefined;
 }
 
-/** Creates an agent run's speakers, which throw a ModelError for a fatal error, or if the model keeps failing. */
+/** Creates an agent run's speakers, which throw a ModelError if aborted, and for fatal or repeated failures. */
 export function modelSpeakers(
   { agent, config, ledger }: PlaySetup,
   model: LanguageModel,
@@ -33,7 +33,7 @@ export function modelSpeakers(
     /** Time left in milliseconds. */
     readonly left: number;
     readonly send: RunDirectory['send'];
-    /** Calls of an earlier process in games that it didn't finish. */
+    /** Calls that an earlier process made for a batch of games that it didn't complete. */
     readonly unfinishedCalls: readonly CallRecord[];
   },
 ): ModelSpeaker {

@@ -33,7 +33,7 @@ export interface Game<R extends Reply = Reply> {
   readonly truncated: boolean;
   /** The latest message for the model, usually the final observation. */
   readonly last: string;
-  /** The task in a text world: the stated objective or, failing that, the first observation. Otherwise undefined. */
+  /** The task in a text world: the stated objective or, failing that, the first observation. Undefined elsewhere. */
   readonly objective: string | undefined;
   readonly info: TextInfo | undefined;
 }
@@ -207,7 +207,7 @@ class RunningGame<R extends Reply> {
     return shown;
   }
 
-  /** Chooses the fallback action; undefined if the episode ends or no action can be drawn. */
+  /** Chooses the fallback action; undefined (which ends the episode) for `end`, or if no action can be chosen. */
   #fallback(): Action | undefined {
     const { fallback } = this.#setting;
     if (fallback === 'end') return undefined;
