@@ -24,7 +24,7 @@ export interface ThingPlan {
   readonly at: Location;
 }
 
-/** Indices of the things that every house has; the other things are foods. */
+/** Indices of the things that every house has, and of the first food after them. */
 const cookbook = 0;
 export const knifeIndex = 1;
 export const mealIndex = 2;
