@@ -8,9 +8,9 @@ import { type Observations, PlayerThread, type WorkerPolicy, type WorkerSetup } 
 
 /** Time allowed for users' environments to close their resources. */
 const closingMs = 1000;
-/** Time to start a worker with the slowest environment. Workers start after this much play time. */
+/** Time to start a worker with the slowest environment. With `auto`, workers start after this much play time. */
 const startMs = 600;
-/** Shorter episodes are played in this thread, because sending them to a worker takes about as long as playing them. */
+/** With `auto`, shorter episodes are played in this thread, because sending one to a worker takes about as long. */
 const minEpisodeMs = 0.5;
 
 /**
