@@ -29,8 +29,8 @@ type PlayRequest = Omit<ComparisonRequest, 'by'> & { readonly by?: unknown };
 
 /**
  * Compares agent runs and returns the text to print; undefined if none of the names refers to an agent run.
- * @throws UserError for names that match no run, agent runs in different environments or mixed with other runs, options
- * that don't apply to agent runs, and if every agent run is left out
+ * @throws UserError for names that match no run or are ambiguous, agent runs in different environments or mixed with
+ * other runs, options that don't apply to agent runs, and if every agent run is left out
  */
 export function comparePlays(
   request: PlayRequest,

@@ -35,7 +35,7 @@ export const playInDirectory = (
 interface PlaySession extends RunSession {
   readonly setup: PlaySetup;
   readonly directory: RunDirectory;
-  /** The complete games. */
+  /** Records of the games completed so far. */
   readonly games: GameRecord[];
 }
 

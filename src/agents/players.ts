@@ -7,7 +7,7 @@ import type { Arena, GameSetup } from './player.js';
 import { listedChoices } from './reading.js';
 import type { Reply } from './speaker.js';
 
-/** A player, with the settings that games need. */
+/** A player, and the settings for its games. */
 export interface Player<R extends Reply = Reply>
   extends Pick<GameSetup<R>, 'agent' | 'speaker' | 'fallback'> {
   /** Maximum number of times in a row that the player is asked again after an unclear reply. */
