@@ -102,7 +102,7 @@ class RunningGame<R extends Reply> {
   #steps = 0;
   /** Number of replies that named no action since the last step. */
   #unclear = 0;
-  /** The reply that led to the step in progress. */
+  /** The exchange that led to the step in progress, and whether its reply was valid. */
   #said: Pick<Turn<R>, 'message' | 'reply' | 'valid'> | undefined;
   #terminated = false;
   #truncated = false;

@@ -17,7 +17,7 @@ export function foldOf(description: string): Fold {
 /** If each draw belongs to the fold with probability 0.1, the probability that all draws miss it is below 10^-40. */
 const maxDraws = 1000;
 
-/** Draws until a description belongs to the fold. @throws Error if none of 1000 does, because they vary too little */
+/** Draws until a description belongs to the fold. @throws Error after 1000 draws, if descriptions vary too little */
 export function drawInFold<T>(fold: Fold, draw: () => T, describe: (drawn: T) => string): T {
   for (let tries = 0; tries < maxDraws; tries++) {
     const drawn = draw();

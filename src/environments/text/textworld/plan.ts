@@ -131,7 +131,7 @@ class PlanTree {
     return tree;
   }
 
-  /** Adds an action below each that still needs its effects, or as an empty tree's root. @returns true if added */
+  /** Adds an action below each action that still needs it, or as an empty tree's root. @returns true if added */
   push(action: PlannedAction): boolean {
     const node: PlanNode = { element: { action, id: idOf(action), parent: undefined }, children: [] };
     if (this.isEmpty) this.#roots.push(node);
