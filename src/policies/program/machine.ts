@@ -28,8 +28,8 @@ const pageCount = 256;
  */
 const stackBytes = { calls: 131_072, parser: 32_768 };
 /**
- * QuickJS checks for interrupts once per 10,000 calls and backward jumps, so this allows a million of them. Unlike the
- * work limit, it reports the line.
+ * QuickJS checks for interrupts once per 10,000 calls, jumps and conditions, so this allows a million of them: half a
+ * million iterations of an empty `for` loop. Unlike the work limit, it reports the line.
  */
 const maxInterrupts = 100;
 /** Work limit: instructions of a program, and loop iterations in native functions. Takes 0.5 to 2 seconds. */
