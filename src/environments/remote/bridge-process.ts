@@ -45,7 +45,7 @@ export class BridgeProcess {
     setKeepAlive(this.#child, false);
   }
 
-  /** Sends a request and waits for the reply; only one request at a time. @throws EnvironmentError if none arrives */
+  /** Sends a request and waits for the reply; only one at a time. @throws EnvironmentError if no valid reply arrives */
   async request(message: object, timeoutMs = this.#usualTimeoutMs): Promise<unknown> {
     const onTimeout = async () => {
       this.#overdueRequest = `no reply within ${timeoutMs / 1000} s`;

@@ -20,7 +20,7 @@ import { addMeter, fuelName, maxFuel } from './meter.js';
 const variant = release as unknown as QuickJSSyncVariant;
 
 const pageBytes = 65_536;
-/** Fixed size of the memory: 16 MiB, of which 11 MiB are heap. QuickJS's own limit isn't enough: it ignores strings. */
+/** Fixed size of the memory: 16 MiB, of which 11 MiB are heap. QuickJS's own limit ignores strings and buffers. */
 const pageCount = 256;
 /**
  * Limits of QuickJS's stack in bytes: about 650 nested calls and 500 nested brackets. The parser uses more of V8's
