@@ -1,4 +1,4 @@
-/** Compares players by their mean results, and by the differences in the games that both played. */
+/** Compares agent runs by their mean results, and pairs of them by the differences in the games that both played. */
 import { resolve } from 'node:path';
 import { append } from '../base/append.js';
 import { type CommandContext, shownPath } from '../base/context.js';
@@ -29,8 +29,8 @@ type PlayRequest = Omit<ComparisonRequest, 'by'> & { readonly by?: unknown };
 
 /**
  * Compares agent runs and returns the text to print; undefined if none of the names refers to an agent run.
- * @throws UserError for names that match no run, agent runs in different environments or mixed with other runs, options
- * that don't apply to agent runs, and if every agent run is left out
+ * @throws UserError for names that match no run or are ambiguous, agent runs in different environments or mixed with
+ * other runs, options that don't apply to agent runs, and if every agent run is left out
  */
 export function comparePlays(
   request: PlayRequest,
@@ -116,7 +116,7 @@ function requireSameEnvironment(plays: readonly RecordedPlay[]): void {
   });
 }
 
-/** Names each agent run after its player or model, plus the path of its run if the name isn't unique. */
+/** Names each agent run after its player or model, plus its path if several have the same name. */
 function namesOf(results: readonly PlayResult[]): readonly string[] {
   const shortNames = results.map(({ model, player }) => (player === 'model' ? model : player));
   return shortNames.map((name, i) =>
@@ -124,7 +124,7 @@ function namesOf(results: readonly PlayResult[]): readonly string[] {
   );
 }
 
-/** Compares each pair of players over the games with the same seeds. */
+/** Compares each pair of agent runs over the games with the same seeds. */
 function differencesOf(
   plays: readonly { readonly games: readonly GameRecord[]; readonly name: string }[],
   measure: PlayMeasure,
@@ -148,7 +148,7 @@ const toEstimate = (value: number | null, interval: PlayResult['returnCi95']) =>
   value === null ? null : { value, interval };
 const shareText = (value: number | null) => (value === null ? null : percent(value));
 
-/** @param isScored true to show scores in the terminal; CSV has the same columns even if games have no scores */
+/** @param isScored true to show scores and wins; CSV has these columns even if games have no scores */
 const playColumns = (isScored: boolean): readonly Column<ComparedPlay>[] => [
   text('player', ({ name }) => name, { name: 'player' }),
   number('games', ({ games }) => games, { name: 'games' }),

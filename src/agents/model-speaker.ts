@@ -16,11 +16,11 @@ const maxFailedRounds = 3;
 export interface ModelSpeakers {
   /** @param wave 1-based number of the batch of games that are played concurrently */
   speaker(wave: number): Speaker;
-  /** The reason why a speaker returned nothing: a limit, or a stop request. */
+  /** The reason why a speaker returned nothing: a limit, or a stop request. Undefined if none did. */
   stopReason(): StopReason | undefined;
 }
 
-/** Creates an agent run's speakers, which throw a ModelError for a fatal error, or if the model keeps failing. */
+/** Creates an agent run's speakers, which throw a ModelError if aborted, and for fatal or repeated failures. */
 export function createModelSpeakers(
   { agent, config, ledger }: PlaySetup,
   model: LanguageModel,
@@ -33,7 +33,7 @@ export function createModelSpeakers(
     /** Time left in milliseconds. */
     readonly msLeft: number;
     readonly send: RunDirectory['send'];
-    /** Calls of an earlier process in games that it didn't finish. */
+    /** Calls that an earlier process made for a batch of games that it didn't complete. */
     readonly unfinishedCalls: readonly CallRecord[];
   },
 ): ModelSpeakers {

@@ -35,7 +35,7 @@ export const playInDirectory = (
 interface PlaySession extends RunSession {
   readonly setup: PlaySetup;
   readonly directory: RunDirectory;
-  /** The complete games. */
+  /** Records of the games completed so far. */
   readonly games: GameRecord[];
 }
 
@@ -43,7 +43,7 @@ async function playRemaining(session: PlaySession): Promise<void> {
   const { directory, emit, games, setup } = session;
   const { config, ledger, model } = setup;
   const { recorded } = directory;
-  /** Calls in games that an earlier process didn't finish. */
+  /** Calls that an earlier process made for a batch of games that it didn't complete. */
   const unfinishedCalls: CallRecord[] = [];
   for (const call of recorded.calls) {
     ledger.record(call);
@@ -70,7 +70,7 @@ async function playRemaining(session: PlaySession): Promise<void> {
   emit({ kind: 'run-finished', reason, usage: ledger.totals, ...limitsUsed(session) });
 }
 
-/** Returns the reason why no more games start: a stop request, or no time left. */
+/** Returns the reason why no more games start, a stop request or no time left; undefined if more can start. */
 function stopReason(session: PlaySession): StopReason | undefined {
   const { abort, finish } = session.stop;
   if (finish.aborted || abort.aborted) return { kind: 'interrupted' };
@@ -87,7 +87,7 @@ function limitsUsed({ activeMs, setup: { ledger } }: PlaySession) {
   return caps.length > 0 ? { caps } : {};
 }
 
-/** Plays the next games, in parallel. Returns the reason if they were stopped or failed. */
+/** Plays the next games, in parallel. Returns the reason if they were stopped or failed, otherwise undefined. */
 async function playWave(
   session: PlaySession,
   wave: number,

@@ -97,12 +97,12 @@ export interface PlayFigures {
   readonly scoreCi95: readonly [number, number] | null;
   /** Mean of the games' maximum scores; null if unknown. */
   readonly maxScore: number | null;
-  /** Shares of games won and lost; null if the environment doesn't report them. */
+  /** Shares of games won and lost; null before the first game, or if the environment doesn't report them. */
   readonly won: number | null;
   readonly lost: number | null;
-  /** Mean length of a game in steps. */
+  /** Mean length of a game in steps; null before the first game. */
   readonly meanLength: number | null;
-  /** Number of games cut off by a step limit. */
+  /** Number of games cut off by the environment, or by the limit on turns (`maxSteps`). */
   readonly truncated: number;
   /** Share of replies that named no action; null if there are no replies. */
   readonly unclear: number | null;

@@ -1,4 +1,4 @@
-/** Sets up an agent run: creates environments, agent and model from its config, and the initial manifest. */
+/** Sets up an agent run: creates its environments, agent, model and initial manifest from its config. */
 import { join } from 'node:path';
 import { UserError } from '../base/errors.js';
 import { hashModules, type ModuleHashes } from '../base/modules/sources.js';
@@ -38,9 +38,9 @@ export interface PlaySetup {
 }
 
 /**
- * @param env environment variables, for keys and server addresses
+ * @param env environment variables, for keys, server addresses and the Python interpreter
  * @param replacementModel replaces the config's model
- * @throws UserError if a part can't be created, or parts don't fit together; EnvironmentError if a reset fails
+ * @throws UserError if a part can't be created, or parts don't fit together; EnvironmentError if the environment fails
  */
 export async function setUpPlay(
   config: PlayConfig,

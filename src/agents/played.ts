@@ -13,7 +13,7 @@ export const isPlay = (path: string): boolean => unlessRejected(() => readManife
 /**
  * Returns the output of `show` for an agent run: its result or one of its games.
  * @param gameNumber 1-based number of a game; if undefined, the result is shown
- * @throws UserError for a game that was not played
+ * @throws UserError if the run has no complete game with this number
  */
 export function playOutput(
   path: string,

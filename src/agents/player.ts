@@ -33,7 +33,7 @@ export interface Game<R extends Reply = Reply> {
   readonly truncated: boolean;
   /** The latest message for the model, usually the final observation. */
   readonly last: string;
-  /** The task in a text world: the stated objective or, failing that, the first observation. Otherwise undefined. */
+  /** The task in a text world: the stated objective or, failing that, the first observation. Undefined elsewhere. */
   readonly objective: string | undefined;
   readonly info: TextInfo | undefined;
 }
@@ -102,7 +102,7 @@ class RunningGame<R extends Reply> {
   #steps = 0;
   /** Number of replies that named no action since the last step. */
   #unclearCount = 0;
-  /** The reply that led to the step in progress. */
+  /** The exchange that led to the step in progress, and whether its reply was valid. */
   #pendingTurn: Pick<Turn<R>, 'message' | 'reply' | 'valid'> | undefined;
   #terminated = false;
   #truncated = false;
@@ -207,7 +207,7 @@ class RunningGame<R extends Reply> {
     return turns;
   }
 
-  /** Chooses the fallback action; undefined if the episode ends or no action can be drawn. */
+  /** Chooses the fallback action; undefined (which ends the episode) for `end`, or if no action can be chosen. */
   #fallback(): Action | undefined {
     const { fallback } = this.#setup;
     if (fallback === 'end') return undefined;

@@ -7,7 +7,7 @@ import type { Arena, GameSetup } from './player.js';
 import { listedChoices } from './reading.js';
 import type { Reply } from './speaker.js';
 
-/** A player, with the settings that games need. */
+/** A player, and the settings for its games. */
 export interface Player<R extends Reply = Reply>
   extends Pick<GameSetup<R>, 'agent' | 'speaker' | 'fallback'> {
   /** Maximum number of times in a row that the player is asked again after an unclear reply. */
@@ -18,7 +18,7 @@ export interface Player<R extends Reply = Reply>
 export const createPlayer = (name: PlayConfig['player'], agent: Agent, arena: Arena): Player =>
   name === 'expert' ? expertPlayer(agent, arena) : fallbackPlayer(agent, name === 'first' ? name : 'random');
 
-/** Plays the winning commands of each game. */
+/** Creates a player that enters the winning commands of each game. */
 function expertPlayer(agent: Agent, { batch }: Arena): Player {
   const commandsByGame = new Map<number, readonly string[]>();
   return {
@@ -38,7 +38,7 @@ function expertPlayer(agent: Agent, { batch }: Arena): Player {
   };
 }
 
-/** Always takes a random action, or always the first one. */
+/** Creates a player that always takes a random action, or always the first one. */
 function fallbackPlayer(agent: Agent, fallback: 'random' | 'first'): Player {
   return {
     fallback,

@@ -110,7 +110,7 @@ export interface Choice {
 /** Maximum number of tuple actions to list. */
 const maxCombinations = 1000;
 
-/** Lists a space's actions, named by `words` or numbers, or a text world's commands, if they can be listed. */
+/** Lists the actions of a space (names from `words`) or a text world's commands; undefined if they can't be listed. */
 export function listedChoices(
   space: Space,
   words?: readonly string[],

@@ -133,7 +133,7 @@ async function playAndReport(
   return report(path, args, context);
 }
 
-/** Writes the page of an agent run and prints its result. @returns the exit code */
+/** Writes the page of an agent run, prints the result, and opens the page if requested. @returns the exit code */
 async function report(
   path: string,
   { json, open = false }: PlayArguments,

@@ -30,7 +30,7 @@ export interface Conversation<R extends Reply = Reply> {
 }
 
 export interface Speaker<R extends Reply = Reply> {
-  /** Returns undefined to stop all games. */
+  /** Returns one reply per conversation, in order, or undefined to stop all games. */
   reply(conversations: readonly Conversation<R>[]): Promise<readonly R[] | undefined>;
   /** Counts the tokens of a prompt. If omitted, they are estimated. */
   count?(messages: readonly ChatMessage[]): number;
@@ -51,7 +51,7 @@ export function messagesOf({
   ];
 }
 
-/** Returns a reply's text for later turns, without its thinking; never empty, because some servers reject that. */
+/** Returns a reply's text for later turns, without its thinking. Never empty: some servers reject empty messages. */
 function quoteReply(reply: string): string {
   const answer = answerText(reply).text.trim();
   return answer === '' ? '(no text)' : answer;

@@ -110,7 +110,7 @@ export interface Environment extends EnvironmentSpec {
   /**
    * Takes one step.
    * @throws UserError before the first reset, after the end of the episode, after `close`, and for an action outside
-   * `actionSpace`. As in Gymnasium, continuous actions may exceed their bounds, but they must be finite.
+   * `actionSpace` (continuous ones may exceed its bounds if finite); EnvironmentError if a module or a game fails
    */
   step(action: Action): Step;
   /** Draws the current state. @throws UserError before the first reset and after `close` */

@@ -21,10 +21,10 @@ interface LinearShape extends PolicyShape {
 }
 
 /**
- * Creates linear policies: outputs = s·W + b. W[i][a] is at `i * outputs + a`, where i is an observation dimension;
- * the bias b[a], if any, is at `observations * outputs + a`. A discrete action is the argmax (the first if tied). A
- * continuous action is the output vector itself, not clipped, as in Prompted Policy Search (arXiv:2511.21928). The
- * parameters are the weights, row by row, or their coordinates in a random subspace.
+ * Creates linear policies: outputs = observation · W + b. W[i][a], for dimension i of the observation, is at index
+ * `i * outputs + a`; the bias b[a], if any, is at `observations * outputs + a`. A discrete action is the argmax (the
+ * first if tied). A continuous action is the output vector itself, not clipped, as in Prompted Policy Search
+ * (arXiv:2511.21928). The parameters are the weights, row by row, or their coordinates in a random subspace.
  */
 export function linearPolicies(config: LinearConfig, environment: EnvironmentSpec): PolicyFamily {
   const { bias } = config;

@@ -15,7 +15,7 @@ import type { ProjectionConfig } from './settings.js';
 
 /** The allowed values of a parameter vector, for drawing, prompting, parsing and constrained decoding. */
 export interface ParameterSpec {
-  /** Number of parameters in a vector. */
+  /** Number of parameters in a vector; 1 for programs, although their vectors vary in length. */
   readonly count: number;
   readonly kind: 'float' | 'integer';
   /** Smallest allowed value, inclusive. */
@@ -98,7 +98,7 @@ export interface PolicyFamily {
   readonly description: PolicyDescription;
   /** Must be called before programs are built. */
   prepare?(): Promise<void>;
-  /** Turns a vector of `parameters.count` numbers into a policy. */
+  /** Turns a parameter vector (`parameters.count` numbers, except for programs) into a policy. */
   build(vector: ParameterVector): Policy;
   /** Draws a random initial vector. */
   initial(random: RandomGenerator): ParameterVector;

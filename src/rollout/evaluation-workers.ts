@@ -8,13 +8,13 @@ import { type Observations, PlayerThread, type WorkerPolicy, type WorkerSetup } 
 
 /** Time allowed for users' environments to close their resources. */
 const closingMs = 1000;
-/** Time to start a worker with the slowest environment. Workers start after this much play time. */
+/** Time to start a worker with the slowest environment. With `auto`, extra threads start after this much play time. */
 const startMs = 600;
-/** Shorter episodes are played in this thread, because sending them to a worker takes about as long as playing them. */
+/** With `auto`, shorter episodes are played in a single thread, because sending them to others takes about as long. */
 const minEpisodeMs = 0.5;
 
 /**
- * @param count number of threads; `auto`: one per core, once playing in this thread has taken as long as starting them
+ * @param count number of threads; `auto`: one per core if that probably saves time (see `areWorthwhile`)
  * @returns undefined for a single thread, unless programs need a thread that can be stopped
  */
 export function createWorkers(setup: WorkerSetup, count: number | 'auto'): EvaluationWorkers | undefined {

@@ -85,7 +85,7 @@ export class PlayerThread {
     return this.#pending.length > 0;
   }
 
-  /** @throws EnvironmentError, ProgramFault or UserError */
+  /** @throws EnvironmentError, ProgramFault or UserError; Error if the thread was ended */
   play(policy: WorkerPolicy, tasks: readonly EpisodeTask[]): Promise<readonly PlayedEpisode[]> {
     return this.#ask({ kind: 'play', policy, tasks }) as Promise<readonly PlayedEpisode[]>;
   }

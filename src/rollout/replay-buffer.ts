@@ -19,7 +19,7 @@ export interface BufferEntry extends ScoredParameters {
   /** 0-based index within the group (for iteration 0, within the warm-up). */
   readonly candidate: number;
   readonly source: 'warm-up' | 'proposal' | 'imported';
-  /** The stage that added it, if one did. */
+  /** Name of the stage that proposed it, such as `critic`; undefined if none did. */
   readonly by?: string;
   /** For a revision, the candidate of the same iteration that it revises. */
   readonly revises?: number;

@@ -11,7 +11,7 @@ export interface Replay extends Episode, Pick<Animation, 'moments' | 'pace'> {}
 
 /**
  * Replays and draws an episode. Plays it twice, because its length determines which steps are shown.
- * @throws UserError if it can't be drawn or the parameters don't fit the config; ProgramFault if a program fails
+ * @throws UserError if it can't be drawn or the parameters don't fit; ProgramFault or EnvironmentError if playing fails
  */
 export function replay(
   {

@@ -47,7 +47,7 @@ export async function loadModuleEnvironment(
 /**
  * Wraps a user's environment: checks its members now, and each observation, reward and `terminated` flag as it plays.
  * @param file the module's file; undefined for an object
- * @throws UserError for a missing or invalid member; the result throws EnvironmentError if the user's code fails later
+ * @throws UserError unless it is an object with valid members; the result throws EnvironmentError if its code fails
  */
 export function checkedEnvironment(userEnvironment: unknown, id: string, file?: string): Environment {
   const origin = file === undefined ? id : basename(file);

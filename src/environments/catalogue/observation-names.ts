@@ -28,7 +28,7 @@ function toIdentifier(text: string): string | undefined {
   return /^[a-z][a-zA-Z0-9]{0,39}$/.test(name) && !(name in Array.prototype) ? name : undefined;
 }
 
-/** Names the last `dimensions` components of a built-in environment, whose leading positions may be hidden. */
+/** Names the last `dimensions` components of a built-in environment (leading ones may be hidden); empty if unknown. */
 export function componentNames(id: string, dimensions: number): readonly string[] {
   const names = builtInNames[environmentName(id)] ?? (id.startsWith('maze-') ? ['column', 'row'] : []);
   return names.length >= dimensions ? names.slice(names.length - dimensions) : [];

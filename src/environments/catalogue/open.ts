@@ -22,7 +22,7 @@ export function environmentInfo(id: string): EnvironmentInfo {
  * Creates the environment for an id, or for the path of a user's module. Gymnasium's environments behave as in version
  * 1.3.0, ProPS' environments as in its code.
  * @param options constructor options and `max_episode_steps`, in snake_case or camelCase
- * @throws UserError for an unknown id, an unknown option or an invalid value
+ * @throws UserError for an unknown id, an unknown or invalid option, or a missing or faulty module or game file
  */
 export async function makeEnvironment(
   id: string,

@@ -63,7 +63,7 @@ export function minPathLength(maze: Maze): number | undefined {
   return distances.get(tileOf(maze.goal))?.distance;
 }
 
-/** @throws UserError if the lines don't form a maze, or the goal is unreachable */
+/** @throws UserError if the lines don't form a maze of at most 100 × 100 cells, or the goal is unreachable */
 export function parseMaze(lines: readonly string[]): Maze {
   const columns = lines[0]?.length ?? 0;
   const [width, height] = [(columns - 1) / 2, (lines.length - 1) / 2];

@@ -13,7 +13,7 @@ export class Nim implements Task<number> {
   readonly observationSpace: DiscreteSpace = { kind: 'discrete', n: stickCount + 1 };
   readonly actionSpace = { kind: 'discrete', n: 3, start: 1 } as const;
   #sticks = stickCount;
-  /** The agent's last move and the opponent's reply; 0 if none was made. */
+  /** Numbers of sticks that the agent, then the opponent, took in the last step; 0 if a player took none. */
   #sticksTaken = 0;
   #opponentTaken = 0;
   #random!: RandomGenerator;
@@ -41,7 +41,7 @@ export class Nim implements Task<number> {
     return best > 0 ? best : this.#random.choice([1, 2, 3].filter((take) => take <= this.#sticks));
   }
 
-  /** Draws all sticks in a row: first those left, then those that the opponent and the agent took last. */
+  /** Draws all sticks in a row: those left, those that the opponent and the agent took last, then earlier ones. */
   frame(): Frame {
     const [left, taken, opponentTaken] = [this.#sticks, this.#sticksTaken, this.#opponentTaken];
     const caption = (x: number, content: string, role: Role) => text(content, [x, -0.7], 0.5, role);

@@ -45,7 +45,7 @@ export class BridgeProcess {
     setKeepAlive(this.#child, false);
   }
 
-  /** Sends a request and waits for the reply; only one request at a time. @throws EnvironmentError */
+  /** Sends a request and waits for the reply; only one at a time. @throws EnvironmentError if no valid reply arrives */
   async request(message: object, timeoutMs = this.#defaultTimeoutMs): Promise<unknown> {
     const onTimeout = async () => {
       this.#timeoutMessage = `no reply within ${timeoutMs / 1000} s`;
@@ -137,7 +137,7 @@ export function lastLines(text: string): string {
   return text.trim() === '' ? '' : lines.map((line) => `\n  ${line.slice(0, 200)}`).join('');
 }
 
-/** Sends the signal that makes bridge.py write its traceback to standard error, and waits for it. */
+/** Except on Windows, sends the signal that makes bridge.py print its traceback, and waits up to a second for it. */
 async function requestTraceback(child: ChildProcess): Promise<void> {
   if (process.platform === 'win32' || !child.kill('SIGUSR1')) return;
   await new Promise((resolve) => {

@@ -40,7 +40,7 @@ def take_streams():
 
 
 def duplicate(descriptor):
-    """Duplicates a descriptor to a high number, which programs don't use by mistake. Children don't inherit it."""
+    """Duplicates a descriptor, if possible to a high number, which isn't used by mistake. Children don't inherit it."""
     try:
         import fcntl
 
@@ -157,8 +157,8 @@ def encoder(space):
 def decode(space, numbers, alone=True):
     """
     Converts numbers from an iterator to a member of the space. Integers are rounded and clipped to their bounds. Real
-    numbers are clipped only inside a tuple or dictionary: if a box is the whole action, Gymnasium leaves that to the
-    environment.
+    numbers are clipped to theirs only inside a tuple or dictionary: if a box is the whole action, Gymnasium leaves that
+    to the environment.
     """
     spaces = gymnasium.spaces
     if isinstance(space, spaces.Dict):
@@ -293,7 +293,7 @@ def traceback_of(error):
 
 
 def missing_module(error):
-    """Returns the module named by the import error, which Gymnasium wraps in an error of its own."""
+    """Returns the module named by an import error or the one that it wraps, as in Gymnasium; None if there is none."""
     while isinstance(error, ImportError):
         if error.name is not None:
             return error.name
@@ -350,7 +350,7 @@ def run(make):
     if hasattr(signal, "SIGUSR1"):
         import faulthandler
 
-        # The parent sends this signal to see where a step hangs.
+        # The parent sends this signal to see where a request hangs.
         faulthandler.register(signal.SIGUSR1, all_threads=True)
         faulthandler.enable()
     end_with_parent()

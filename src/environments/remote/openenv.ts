@@ -21,12 +21,12 @@ const textSchema = z.strictObject({ text: z.literal(true) });
 
 /** OpenEnv's protocol reports neither spaces nor the format of actions, so the config must set them. */
 const optionsSchema = z.strictObject({
-  /** `{n}` for a discrete state, `{length}` or `{low, high}` for a vector, `{text: true}` for text. */
+  /** `{n}` for a discrete observation, `{length}` or `{low, high}` for a vector, `{text: true}` for text. */
   observation: z.union([discreteSchema, boxSchema, vectorSchema, textSchema]),
   /** `{n}` for a discrete action, `{low, high}` for a vector, `{text: true}` for text. */
   action: z.union([discreteSchema, boxSchema, textSchema]),
   /**
-   * Observation fields that form the vector, in order (default: the numeric fields that aren't in `unobservedFields`,
+   * Observation fields with the numbers, in order (default: the numeric fields that aren't in `unobservedFields`,
    * sorted by name), or the field with the text (default: `text`).
    */
   fields: z.array(z.string().min(1)).min(1).optional(),
@@ -66,7 +66,7 @@ function spaceOf(definition: Options['observation']): Space {
 /** Fields that aren't part of the observation unless `fields` names them. */
 const unobservedFields = new Set(['reward', 'done', 'metadata', 'terminated', 'truncated']);
 
-/** Extracts an observation: its text, or the numbers of its fields (booleans as 0 and 1). @throws EnvironmentError */
+/** Extracts the text or numbers (booleans as 0 and 1) of an observation. @throws EnvironmentError if they don't fit */
 function observationOf(
   id: string,
   fields: Readonly<Record<string, unknown>>,

@@ -9,7 +9,7 @@ export interface Move {
   readonly action: Action;
 }
 
-/** Episodes that advance in lockstep, so that one message contains a step of each episode. */
+/** Episodes that advance together, so that one message can contain a step of each episode. */
 export interface EpisodeBatch {
   readonly slotCount: number;
   /** Starts one episode per seed, in slots 0, 1, …; earlier episodes are abandoned. @throws EnvironmentError */
@@ -20,7 +20,7 @@ export interface EpisodeBatch {
   readonly info?: ((slot: number) => TextInfo) | undefined;
   /** The player's task in a slot's episode, if known. */
   objective?(slot: number): string | undefined;
-  /** Commands that win a slot's episode from its start. @throws EnvironmentError */
+  /** Commands that win a slot's episode from its start; empty if unknown. @throws EnvironmentError if it fails */
   gold?(slot: number): Promise<readonly string[]>;
 }
 

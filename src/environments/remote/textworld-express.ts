@@ -94,7 +94,7 @@ const maxProcesses = 4;
  * Opens a TextWorldExpress game, e.g. `textworld-express:cookingworld?numLocations=3`. Episodes are truncated at their
  * step limit, one step earlier than in the Python package.
  * @param options parameters of the game, `fold` and `max_episode_steps`
- * @throws UserError for an unknown game or parameter, and if Python, the package or Java is missing
+ * @throws UserError for an invalid game, parameter, fold or step limit, and if Python, the package or Java is missing
  */
 export async function openTextWorldExpress(
   id: string,

@@ -36,7 +36,7 @@ export const probes: Readonly<Record<string, Probe>> = {
     observations: [['up', 'down']],
     reward: (observation) => (observation === 'up' ? 1 : -1),
   },
-  /** The value of the first step is γ, and of the second step 1. */
+  /** The value of the first step is γ, and that of the second step is 1. */
   'probe-discount': { actions: ['A'], observations: ['first', 'last'], reward: () => 1 },
   'probe-policy': {
     actions: ['A', 'B'],

@@ -17,7 +17,7 @@ export function foldOf(description: string): Fold {
 /** If each draw belongs to the fold with probability 0.1, the probability that all draws miss it is below 10^-40. */
 const maxDraws = 1000;
 
-/** Draws until a description belongs to the fold. @throws Error if 1000 draws don't, because they vary too little */
+/** Draws until a description belongs to the fold. @throws Error after 1000 draws, if descriptions vary too little */
 export function drawInFold<T>(fold: Fold, draw: () => T, describe: (drawn: T) => string): T {
   for (let tries = 0; tries < maxDraws; tries++) {
     const drawn = draw();
@@ -30,7 +30,7 @@ export function drawInFold<T>(fold: Fold, draw: () => T, describe: (drawn: T) =>
 export interface TextGame extends TextInfo {
   /** Restarts the game. @returns the first observation, which states the task if it is known */
   start(): string;
-  /** Executes a command; one that isn't understood doesn't change the game. */
+  /** Executes a command. A command that isn't understood leaves the world unchanged. */
   step(command: string): TextTurn;
   /** The player's task, as stated in the first observation; undefined if unknown. */
   readonly objective?: string | undefined;
@@ -40,7 +40,7 @@ export interface TextGame extends TextInfo {
 
 export interface TextTurn {
   readonly text: string;
-  /** False if the command is unknown or impossible now; true for both in a compiled game without its `.json`. */
+  /** False if the command is unknown or impossible now; a compiled game without its `.json` doesn't report this. */
   readonly understood: boolean;
 }
 

@@ -33,7 +33,7 @@ export class Blackjack implements Task<number> {
   /** True once the dealer has revealed the other card. */
   #isDealerShown = false;
 
-  /** With `sab`, the player's natural beats any other 21; with only `natural`, a winning natural pays 1.5. */
+  /** With `sab`, the player's natural beats a 21 of more cards; with only `natural`, a winning natural pays 1.5. */
   constructor(options: { readonly natural: boolean; readonly sab: boolean }) {
     this.#options = options;
   }

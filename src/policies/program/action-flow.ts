@@ -37,10 +37,10 @@ export function actionNumbers(script: Script, act: FunctionNode, space: Space): 
 }
 
 /**
- * Follows values from the returns of `act` back to number literals: through conditions, sums, products, arrays,
- * objects, variables, properties, and calls that pass values on. Names aren't resolved by scope, so the result may
- * contain numbers of other variables with the same name.
- * @param withArithmetic true to include numbers in sums and products
+ * Follows values from the returns of `act` back to number literals: through conditions, arrays, objects, variables,
+ * properties, and calls that pass values on. Names aren't resolved by scope, so the result may contain numbers of other
+ * variables with the same name.
+ * @param withArithmetic true to follow values through sums, differences and products, too
  */
 function traceNumbers(script: Script, act: FunctionNode, withArithmetic: boolean): ReadonlySet<AnyNode> {
   const nodes = [...nodesIn(script)];

@@ -8,7 +8,7 @@ import { isFunction, lineAt, nodesIn, syntaxTree, topLevelDeclaration } from './
 
 /**
  * Checks `observation.name` and `{ name } = observation` in `act`, and `{ name }` as its parameter. Skips programs that
- * change the observation or redeclare its name.
+ * assign to the observation or its members, or redeclare its name.
  * @throws ProgramFault for the first name that is neither a component nor a property of arrays
  */
 export function requireComponents(source: string, environment: EnvironmentSpec): void {

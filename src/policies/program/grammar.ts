@@ -133,7 +133,7 @@ function divisorsOf(n: number): readonly number[] {
   return divisors.length > 0 ? divisors : smaller;
 }
 
-/** Returns the integers that a term can take. */
+/** Returns the integers with which a test may compare a term. */
 function valuesOf({ op, value }: Tree, { input }: GrowthContext): DiscreteSpace {
   if (input.kind === 'tuple') return input.spaces[value!]!;
   const { n, start = 0 } = input as DiscreteSpace;

@@ -20,7 +20,7 @@ import { addMeter, fuelName, maxFuel } from './meter.js';
 const variant = release as unknown as QuickJSSyncVariant;
 
 const pageBytes = 65_536;
-/** Fixed size of the memory: 16 MiB, of which 11 MiB are heap. QuickJS's own limit isn't enough: it ignores strings. */
+/** Fixed size of the memory: 16 MiB, of which 11 MiB are heap. QuickJS's own limit ignores strings and buffers. */
 const pageCount = 256;
 /**
  * Limits of QuickJS's stack in bytes: about 650 nested calls and 500 nested brackets. The parser uses more of V8's
@@ -28,8 +28,8 @@ const pageCount = 256;
  */
 const stackBytes = { calls: 131_072, parser: 32_768 };
 /**
- * QuickJS checks for interrupts once per 10,000 calls and backward jumps, so this allows a million of them. Unlike the
- * work limit, it reports the line.
+ * QuickJS checks for interrupts once per 10,000 calls, jumps and conditions, so this allows a million of them: half a
+ * million iterations of an empty `for` loop. Unlike the work limit, it reports the line.
  */
 const maxInterrupts = 100;
 /** Work limit: instructions of a program, and loop iterations in native functions. Takes 0.5 to 2 seconds. */

@@ -3,7 +3,7 @@
 /** Name of the exported global that holds the remaining work; the code traps if it falls below 0. */
 export const fuelName = 'fuel';
 
-/** Initial and largest value of this global. */
+/** Initial and largest value of the global `fuel`. */
 export const maxFuel = 2 ** 31 - 1;
 
 /**

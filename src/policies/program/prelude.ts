@@ -41,7 +41,7 @@ function observationCode(space: Space, names: ComponentNames): string {
 type ComponentNames = readonly (string | undefined)[];
 
 /**
- * Writes an expression that returns functions for the host. Programs can reach neither these nor the buffer.
+ * Writes an expression whose value contains functions for the host. Programs can reach neither these nor the buffer.
  * @param names names of the components of an observation
  */
 export function preludeSource(environment: EnvironmentSpec, names: ComponentNames): string {

@@ -48,7 +48,7 @@ export interface ProgramFailure {
   readonly observation?: Observation;
 }
 
-/** Thrown if a program can't be used: syntax, exceptions, invalid actions, exceeded limits. */
+/** Thrown if a program can't be used or edited, e.g. for a syntax error, an invalid action or an exceeded limit. */
 export class ProgramFault extends Error {
   override readonly name = 'ProgramFault';
   readonly failure: ProgramFailure;

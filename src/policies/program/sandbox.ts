@@ -134,7 +134,7 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
     if (!hasAct) throw new ProgramFault({ reason: 'no function `act`' });
   }
 
-  /** Makes this the current episode. */
+  /** Makes an episode the current one: restores its saved state, or starts it and replays its steps. */
   function resume(episode: Episode): void {
     suspendCurrent();
     if (episode.savedImage !== undefined) {

@@ -157,7 +157,7 @@ export function withConstants(
   return text + source.slice(position);
 }
 
-/** Formats a number in as few digits as possible, with a space or parentheses if the code around it requires them. */
+/** Formats a number in as few digits as possible, with a space or parentheses if the code around it may need them. */
 function numberText(value: number, before: string, after: string): string {
   const text = Object.is(value, -0) ? '-0' : String(value);
   if (!text.startsWith('-')) return /[\w$]$/.test(before) ? ` ${text}` : text;

@@ -15,9 +15,9 @@ const integerOperators = new Set(['%', '&', '|', '^', '<<', '>>', '>>>']);
 
 /**
  * Finds the parts of a node whose numbers are fixed: indices, keys, values of `length`, exponents, `case` labels,
- * headers of `for` loops, expressions in template literals, arguments that must be integers, and numbers whose members
- * are accessed or that are operands of `%`, bitwise or equality operators. The choice never depends on a number's
- * value, so that other values give the same structure.
+ * headers of `for (;;)` loops, expressions in template literals, arguments that must be integers, and numbers whose
+ * members are accessed or that are operands of `%`, bitwise or equality operators. The choice never depends on a
+ * number's value, so that other values give the same structure.
  */
 export function fixedParts(node: AnyNode): readonly (AnyNode | null | undefined)[] {
   const operands = (...parts: readonly AnyNode[]) => parts.filter((part) => numberOf(part) !== undefined);

@@ -122,7 +122,7 @@ function shiftConstant(node: Tree, growth: GrowthContext): Tree {
   return { ...node, value: roundConstant(node.value! * (1 + 0.3 * random.normal())) };
 }
 
-/** Gives a node another operation of the same kind, swaps the results of a condition, or draws another leaf. */
+/** Gives a node another operation of the same kind, swaps the results of a condition, or draws a new leaf. */
 function mutatePoint(node: Tree, growth: GrowthContext): Tree {
   const { random } = growth;
   const groups: readonly (readonly Tree['op'][])[] = opGroups;

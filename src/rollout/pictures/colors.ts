@@ -17,7 +17,7 @@ export const colors: Readonly<Record<Paint, { readonly light: string; readonly d
   guide: { light: '#d6dade', dark: '#363c44' },
 };
 
-/** The colour of a shape. Guides are faint, but text in them must be readable. */
+/** Returns the colour of a shape. Guides are faint, except for their text, which must be readable. */
 export function paintOf({ kind, role }: Shape): Paint {
   return kind === 'text' && role === 'guide' ? 'note' : role;
 }

@@ -38,7 +38,7 @@ function shortestMotion(values: readonly string[], momentCount: number): string 
   return sparse.length < dense.length ? sparse : dense;
 }
 
-/** Moving elements, and their still final state for users who prefer reduced motion. */
+/** Moving elements, and their final state, which is shown instead if users prefer reduced motion. */
 export const movingOrStill = (moving: string, still: string) =>
   `<g class="moving">${moving}</g><g class="still" display="none">${still}</g>`;
 

@@ -11,7 +11,7 @@ const verbOf: Readonly<Record<Cut, string>> = { sliced: 'slice', diced: 'dice', 
 export const cookingMethods = ['fried', 'roasted', 'grilled'] as const;
 export type Method = (typeof cookingMethods)[number];
 
-/** Location of a thing: carried, gone (eaten, or not made yet), used up in a meal, on a floor, or on or in a place. */
+/** Location of a thing: carried, gone (eaten, or not made yet), used in a meal, on a floor, or on or in furniture. */
 export type ThingLocation =
   | { readonly kind: 'carried' | 'gone' | 'used' }
   | { readonly kind: 'floor'; readonly room: number }
@@ -24,7 +24,7 @@ export interface ThingPlan {
   readonly at: ThingLocation;
 }
 
-/** Indices of the things that every house has; the other things are foods. */
+/** Indices of the things that every house has, and of the first food after them. */
 const cookbookIndex = 0;
 export const knifeIndex = 1;
 export const mealIndex = 2;

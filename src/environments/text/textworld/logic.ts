@@ -70,7 +70,7 @@ interface RuleTexts {
 export interface Logic {
   /** The direct parents of each type. */
   readonly parents: ReadonlyMap<string, readonly string[]>;
-  /** Sorted by name, in code units. */
+  /** Sorted by name, in the order of code units. */
   readonly rules: readonly LogicRule[];
   /** Maps each reversible rule to the rule that undoes it, and vice versa. */
   readonly reverseRules: ReadonlyMap<string, string>;

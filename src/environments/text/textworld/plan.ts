@@ -131,7 +131,7 @@ class PlanTree {
     return tree;
   }
 
-  /** Adds an action below all actions that need it, or as the root of an empty tree. @returns true if added */
+  /** Adds an action below each action that still needs it, or as an empty tree's root. @returns true if added */
   push(action: PlannedAction): boolean {
     const node: PlanNode = { element: { action, id: idOf(action), parent: undefined }, children: [] };
     if (this.isEmpty) this.#roots.push(node);
@@ -140,7 +140,7 @@ class PlanTree {
     return true;
   }
 
-  /** Removes an executed action, and adds its inverse where another action needs it, as in TextWorld. */
+  /** Removes an executed action if it is a leaf; adds its inverse where another action needs it, as in TextWorld. */
   remove(action: PlannedAction): { readonly changed: boolean; readonly undo: PlannedAction | undefined } {
     const wasRemoved = this.#removeLeaf(action);
     const rule = this.reverseRules.get(action.rule);
