@@ -90,7 +90,7 @@ export const localSchema = z.strictObject({
   ),
   threads: count(1).optional().describe('CPU threads (default: the number of idle physical cores)'),
   batch: describe(
-    'Maximum number of calls answered in one batch, from several runs (`--jobs`) or agents; only on the CPU (default: 1)',
+    'Maximum number of calls answered in one batch, from several runs (`--jobs`) or agents; not with webgpu (default: 1)',
     count(1).max(64).optional(),
   ),
   contextTokens: count(16)

@@ -56,7 +56,11 @@ export function trainingPage(training: ShownTraining): Page {
       ['use', facts.status === 'completed' ? 'Use it' : 'Resume', resultView(training)],
       ['course', 'Progress', chartsOf(training)],
       ['samples', 'Sample replies', samplesView(samples, facts)],
-      ['baselines', 'Baselines', baselines(training)],
+      [
+        'baselines',
+        metrics.some(({ kind }) => kind === 'baseline') ? 'Baselines' : 'Final result',
+        baselines(training),
+      ],
       ['data', 'Data', dataView(training)],
       ['config', 'Config', about !== undefined && preformatted(stringify(config))],
     ),

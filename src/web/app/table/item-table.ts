@@ -97,7 +97,7 @@ ${columns.map((key) => html`<${Heading} key=${key} title=${fieldOf(key).title} s
 </table></div>
 ${count > maxRows && html`<p ref=${end} class="note">Scroll for ${count - maxRows} more</p>`}
 ${count === 0 && html`<p class="empty">No runs match the filter.</p>`}
-${isGrouped && html`<p class="note">Observed and confirmed: mean over the seeds, with its 95 % interval, as in <code>policyloop compare</code>: without interrupted runs, and with the lowest return for failed ones. Other numbers: mean of all runs in the group.</p>`}`;
+${isGrouped && html`<p class="note">Observed and confirmed: mean over the seeds of complete and failed runs, with its 95 % interval, as in <code>policyloop compare</code>; a failed run without a confirmed return gets the lowest one. Other numbers: mean of all runs in the group.</p>`}`;
 }
 
 interface HeadingProps {

@@ -54,8 +54,8 @@ export function baselines({ facts, metrics }: TrainingRecords): Content | undefi
     ({ kind, bestReturn }) => kind === 'evaluation' && bestReturn !== undefined,
   );
   const baselineMetrics = metrics.filter(({ kind }) => kind === 'baseline');
-  const isNumeric = evaluations.length === 0;
-  const finalMetrics = metrics.filter(({ kind }) => isNumeric && kind === 'final');
+  const hasReturns = evaluations.length === 0;
+  const finalMetrics = metrics.filter(({ kind }) => hasReturns && kind === 'final');
   if (baselineMetrics.length + finalMetrics.length === 0) return undefined;
   const best = evaluations.findLast(({ best: isBest }) => isBest === true);
   const shownEvaluations = [...new Set([evaluations[0], best])].filter((metric) => metric !== undefined);
@@ -72,11 +72,11 @@ export function baselines({ facts, metrics }: TrainingRecords): Content | undefi
   const table = pageTable(rows, [
     text('', ({ label }) => label),
     number('training episodes', ({ episodes }) => episodes && formatCount(Math.round(episodes))),
-    number(isNumeric ? 'mean return' : 'best return per run', ({ value }) => formatReturn(value)),
-    number(isNumeric && 'standard deviation', ({ spread }) => spread && formatNumber(spread, 3)),
+    number(hasReturns ? 'mean return' : 'best return per run', ({ value }) => formatReturn(value)),
+    number(hasReturns && 'standard deviation', ({ spread }) => spread && formatNumber(spread, 3)),
   ]);
   return html`${table}
-<p class="note">${isNumeric ? 'All rows use the same test episodes, which were used for nothing else.' : 'Means over the held-out runs. All searches use the same episodes and start from the same random policies.'}</p>`;
+<p class="note">${hasReturns ? `On fresh episodes, which were used for nothing else${baselineMetrics.length > 0 ? '; they are the same for all rows' : ''}.` : 'Means over the held-out runs. All searches use the same episodes and start from the same random policies.'}</p>`;
 }
 
 function rowOf({ bestReturn, episodes, returns }: TrainingMetric, label: string) {
