@@ -54,10 +54,8 @@ interface AnimationRequest {
 function animations(name: string, shown: readonly AnimationRequest[], config: RunSetup['config']): Content {
   if (!isDrawnFromConfig(config)) return undefined;
   const scoreText = distinctFormat(shown.map(({ entry }) => entry.score));
-  const returnText = distinctFormat(
-    shown.flatMap(({ entry }) => entry.returns),
-    formatNumber,
-  );
+  const allReturns = shown.flatMap(({ entry }) => entry.returns);
+  const returnText = distinctFormat(allReturns, formatNumber);
   return animationView(
     shown.map(({ alt, entry, title }) => ({
       picture: { address: episodeAddress(name, entry) },

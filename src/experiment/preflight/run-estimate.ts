@@ -72,15 +72,9 @@ export function estimateRun(
     const model = languageModelOf(stage.model ?? config.model);
     const calls = stageRunCount(stage, config);
     // A stage's prompts are assumed to be as long as the longest prompt for proposals.
+    const tokens = size.lastTokens;
     if (model !== undefined)
-      askedModels.push({
-        model,
-        calls,
-        most: calls,
-        prompts: calls,
-        share: allowedShare,
-        tokens: size.lastTokens,
-      });
+      askedModels.push({ model, calls, most: calls, prompts: calls, share: allowedShare, tokens });
   }
   const suffix = `${relayText(config)}${confirmationText(config.confirmation)}`;
   if (askedModels.length === 0)

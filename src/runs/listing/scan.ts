@@ -52,10 +52,8 @@ export function scanItems(
   for (const { path: root, prefix, name: rootName = prefix + basename(root) } of roots)
     for (const item of itemsBelow(root)) {
       const name = item.name === '' ? rootName : prefix + item.name;
-      items.set(
-        name,
-        rescan({ ...item, name, within: item.within && prefix + item.within }, cache.get(name)),
-      );
+      const within = item.within && prefix + item.within;
+      items.set(name, rescan({ ...item, name, within }, cache.get(name)));
     }
   addTotals(items);
   return items;

@@ -47,6 +47,7 @@ export function trainingPage(training: ShownTraining): Page {
   const { $schema: _, ...config } = { $schema: '', ...about?.config };
   const isRunning = facts.status === 'running';
   const lastTime = metrics.at(-1)?.time;
+  const hasBaselines = metrics.some(({ kind }) => kind === 'baseline');
   return {
     title: `${isRunning ? `${percentText(training)} ` : ''}${basename(facts.path)}: ${titleOf(training).join(' ')}`,
     header: header(training),
@@ -56,11 +57,7 @@ export function trainingPage(training: ShownTraining): Page {
       ['use', facts.status === 'completed' ? 'Use it' : 'Resume', resultView(training)],
       ['course', 'Progress', chartsOf(training)],
       ['samples', 'Sample replies', samplesView(samples, facts)],
-      [
-        'baselines',
-        metrics.some(({ kind }) => kind === 'baseline') ? 'Baselines' : 'Final result',
-        baselines(training),
-      ],
+      ['baselines', hasBaselines ? 'Baselines' : 'Final result', baselines(training)],
       ['data', 'Data', dataView(training)],
       ['config', 'Config', about !== undefined && preformatted(stringify(config))],
     ),

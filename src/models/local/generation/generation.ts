@@ -112,15 +112,10 @@ export class TextGenerator {
   /** Takes the next request from the queue if it can join the current ones. */
   #takeNext(): QueuedRequest | undefined {
     const count = this.#startedRequests().length;
+    const mayJoin = this.#rows.mixesPrompts && count < this.#maxRequests;
     const [work] = this.#queue;
     if (count === 0) this.#rows.begin(this.#maxRequests > 1 && work !== undefined && this.#fits(work));
-    else if (
-      !this.#rows.mixesPrompts ||
-      count >= this.#maxRequests ||
-      work === undefined ||
-      !this.#fits(work)
-    )
-      return undefined;
+    else if (!mayJoin || work === undefined || !this.#fits(work)) return undefined;
     return this.#queue.shift();
   }
 
