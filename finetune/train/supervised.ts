@@ -125,8 +125,8 @@ async function learn(
     const session = await trainer.get();
     // If memory is too small for both sessions, fail now rather than at the first validation.
     if (validation.length > 0) await evaluator.get();
-    const inputs = (await objective.get()).inputs(parts);
-    const { examples: _, ...figures } = await takeStep(session, state, parts, inputs, settings, hooks);
+    const inputsOf = (await objective.get()).inputs(parts);
+    const { examples: _, ...figures } = await takeStep(session, state, parts, inputsOf, settings, hooks);
     state.step++;
     return { kind: 'step', step: state.step, totalSteps, ...figures, tokens: tokenCount(stepExamples) };
   }
@@ -148,8 +148,8 @@ async function learn(
       if (read < total && isStopped()) throw evaluationStoppedError;
     };
     const session = await evaluator.get();
-    const inputs = (await objective.get()).inputs(heldOutParts);
-    const { loss } = await runParts(session, state.parameters, heldOutParts, inputs, { ...hooks, onRead });
+    const inputsOf = (await objective.get()).inputs(heldOutParts);
+    const { loss } = await runParts(session, state.parameters, heldOutParts, inputsOf, { ...hooks, onRead });
     if (!Number.isFinite(loss) && lastResult?.step === step) rmSync(lastResult.result, { recursive: true });
     rejectNonFinite(step, { 'validation loss': loss });
     const isBest = keepBest(state, loss, false);

@@ -40,7 +40,7 @@ function freeze<T>(value: T): T {
   return Object.freeze(value);
 }
 
-/** True if the default size of the history depends on the model's context; a selection is always small. */
+/** True if the history's default size depends on the model's context; `best` and `recent` are assumed to fit. */
 export const dependsOnContext = ({ memory: { best, recent, tokens } }: Config): boolean =>
   best === undefined && recent === undefined && tokens === undefined;
 

@@ -14,7 +14,7 @@ import { mean } from '../statistics/descriptive.js';
 import { maxCompetitors, sequentialHalving } from '../statistics/halving.js';
 import { episodesToConfirm, nearBestCount, noiseFloor, spreadOf } from '../statistics/noise-floor.js';
 import type { Experiment } from './parts.js';
-import { comparedSeeds } from './repeats.js';
+import { testSeeds } from './repeats.js';
 
 /**
  * Measures the noise floor and reports it. If it can't be measured, it is infinite and isn't reported.
@@ -28,7 +28,7 @@ export async function measureNoise(experiment: Experiment, signal: AbortSignal, 
   for (const entry of bestEntries(buffer.entries, Number.POSITIVE_INFINITY)) {
     if (distinctEntries.length >= Math.max(count, nearBestCount)) break;
     signal.throwIfAborted();
-    const duplicate = await behavior.findAlike(entry.parameters, distinctEntries, comparedSeeds(experiment));
+    const duplicate = await behavior.findAlike(entry.parameters, distinctEntries, testSeeds(experiment));
     if (duplicate === undefined) distinctEntries.push(entry);
   }
   const nearBest = distinctEntries.slice(0, nearBestCount);

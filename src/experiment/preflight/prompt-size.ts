@@ -42,7 +42,7 @@ export interface PromptSize {
   readonly tokenBound: number;
 }
 
-/** A program that a model writes usually has fewer tokens. */
+/** Assumed tokens of a program; those that models write are usually shorter. */
 const programTokens = 500;
 /** Tokens of the explanation in a reply. */
 const reasonTokens = 50;

@@ -37,7 +37,7 @@ interface ModelCalls {
   readonly most: number;
   /** Prompts that are processed: fewer than calls if one prompt yields several candidates. */
   readonly prompts: number;
-  /** Expected share of the calls. */
+  /** Expected share of `calls`: `limits.evaluations` can end the run early, and members of a portfolio share calls. */
   readonly share: number;
   /** Tokens in a prompt. */
   readonly tokens: number;

@@ -107,7 +107,7 @@ describe('config keys that are nested, missing or in an older spelling', () => {
     );
   });
 
-  it('Gemma 3 with vision: text_config has the defaults of its class', () => {
+  it('Gemma 3 with vision: keys that text_config lacks have the defaults of Transformers', () => {
     const text = {
       hidden_size: 2560,
       intermediate_size: 10_240,
