@@ -64,7 +64,7 @@ const gemmaPattern = (pattern: unknown) =>
     ? { layer_types: pattern.map((isLocal) => (isLocal ? 'sliding_attention' : 'full_attention')) }
     : { sliding_window_pattern: pattern };
 
-/** The value heads aren't in the order of Hugging Face's files; `readGgufConfig` passes the order to the decoder. */
+/** The value heads usually aren't in Hugging Face's order; `readGgufConfig` passes their order to the decoder. */
 const qwen35: GgufFamily = {
   interleaved: false,
   wholeNorms: true,
