@@ -22,7 +22,7 @@ export class AbortedError extends Error {
  */
 const chunkSize = (hasStates: boolean): number => (hasStates ? 256 : 64);
 
-/** Limit for tokens read together. A prompt that joins is assumed to be as long as the longest of the others. */
+/** Limit for tokens read together. A prompt that joins is assumed to have as many unread tokens as the longest one. */
 const maxJointTokens = 256;
 
 /** Maximum number of unread tokens of a prompt that is read together with others. */
