@@ -106,7 +106,7 @@ export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
   granite: {
     interleaved: true,
     keys: ['embedding_scale', 'residual_scale', 'attention.scale', 'logit_scale'],
-    // A factor of 0 means that the usual one applies. If rope.scaling.finetuned is false, there is no rotation.
+    // A factor of 0 means that the usual one applies. Models without rotation (`use_rope: false`) are rejected later.
     config: (value) => ({
       embedding_multiplier: value('embedding_scale') || 1,
       residual_multiplier: value('residual_scale') || 1,
