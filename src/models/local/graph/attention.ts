@@ -168,7 +168,7 @@ export interface Qkv {
 }
 
 interface Projections extends Qkv {
-  /** [N, heads·headDim]. The output of attention is multiplied by its sigmoid. */
+  /** [N, heads·headDim]; the output of attention is multiplied by this gate's sigmoid. */
   readonly gate?: Value | undefined;
 }
 
@@ -247,7 +247,7 @@ function attend(
   const multiply = (a: Value, b: Value) => g.op('MatMul', [a, b]);
   const transposed = (matrix: Value) => g.op('Transpose', [matrix], { perm: [0, 1, 3, 2] });
   const join = (...parts: Value[]) => g.op('Concat', parts, { axis: 0 });
-  // Rows that share a segment form one matrix, so that the segment is read only once.
+  // Rows that share a segment usually form one matrix, so that the segment is read only once.
   const jointShape = join(g.integers([kvHeads]), shapes.queryMatrices, g.integers([-1, headDim]));
   const scores = segments.map(({ keys: cached, length, shared }) => {
     if (!shared) return multiply(queries, transposed(cached));

@@ -8,7 +8,7 @@ export interface TokenBlocks {
   /** int32 [F, P] and [F, G, A]: index of the token in each slot; for an empty slot, the index of a padding token. */
   readonly prompts: Value;
   readonly replies: Value;
-  /** int32 of the same shapes: each token's position in its sequence; for empty slots, a position never attended to. */
+  /** int32 of the same shapes: each token's position in its sequence; for empty slots, one later than any token's. */
   readonly promptPositions: Value;
   readonly replyPositions: Value;
   /** int32 [N]: the slot of each token; the slots of the prompts come first. */
