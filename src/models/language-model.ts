@@ -173,7 +173,7 @@ interface ErrorTraits {
   readonly isTemporary?: true;
   /** The calls after this one would fail, too. */
   readonly isFatal?: true;
-  /** The attempt may have generated (and charged for) a reply that never arrived. */
+  /** The attempt may have generated (and charged for) a reply that didn't arrive intact. */
   readonly mayBePaid?: true;
 }
 
