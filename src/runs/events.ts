@@ -136,7 +136,7 @@ export type RunEvent =
       readonly run: string;
       readonly environment: string;
       readonly model: string;
-      /** Number of parameters; absent if policies are programs. */
+      /** Number of parameters; 0 for an agent run, absent if policies are programs. */
       readonly parameters?: number;
       readonly iterations: number;
       readonly resumedAt?: number;

@@ -6,9 +6,9 @@ import type { Item } from './item.js';
 
 export interface Filter {
   readonly accepts: (item: Item) => boolean;
-  /** Messages about invalid parts, which are ignored. */
+  /** Messages about invalid parts; `accepts` ignores these parts. */
   readonly problems: readonly string[];
-  /** Keys whose values the server must send. */
+  /** The config keys that the filter uses. */
   readonly settingKeys: readonly string[];
 }
 

@@ -14,7 +14,7 @@ export interface RecordedTraining {
   readonly path: string;
   /** `crashed`: the training run didn't end, but no process holds its lock. */
   readonly status: 'running' | 'crashed' | 'interrupted' | 'failed' | 'completed';
-  /** Why the run failed or ended before its last step; null otherwise. */
+  /** Why the run failed, or a note that it ended before its last step; null otherwise. */
   readonly note: string | null;
   /** Path of the trained model, or a description of a numeric policy; null if unknown. */
   readonly model: string | null;
@@ -50,7 +50,7 @@ export interface RecordedTraining {
   readonly command: string | null;
   /** Working directory of that command. */
   readonly folder: string | null;
-  /** Command that uses the result; null without one. A training run may have its result before its last validation. */
+  /** Command that uses the result, which may exist before the last validation; null if there is none. */
   readonly use: string | null;
 }
 
