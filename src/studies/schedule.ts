@@ -57,7 +57,7 @@ export interface PlanOutcome {
 }
 
 interface PlanReporter<Result> {
-  /** Writes the results so far, given the failures. Called at the start and end and after each run; not for a part. */
+  /** Writes the results so far: at the start, after each run and at the end, but never for a part of the plan. */
   readonly write: (failures: readonly PlanFailure[]) => Result;
   /** Prints the results at the end. */
   readonly print: (result: Result, outcome: PlanOutcome) => void;

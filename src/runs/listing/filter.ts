@@ -111,7 +111,6 @@ function textTest(get: Field['get'], pattern: string): ItemTest['accepts'] {
 export const isKnownField = ({ key, kind }: Field, configKeys: readonly string[] | undefined): boolean =>
   kind !== 'setting' || (configKeys?.some((name) => name === key || name.startsWith(`${key}.`)) ?? true);
 
-/** The error message for an unknown key. */
 export function unknownKeyMessage(key: string, configKeys: readonly string[]): string {
   const fieldKeys = itemFields.map((field) => field.key);
   const near = [...fieldKeys, ...Object.keys(aliases), ...configKeys].find(

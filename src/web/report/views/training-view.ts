@@ -48,7 +48,7 @@ ${score !== undefined && html`<p class="note">${score === null ? 'no usable repl
 </article>`;
 }
 
-/** Compares a model or policy with its baselines; without baselines, shows its final result, unless it is a proposer. */
+/** Compares a model or policy with its baselines. Without baselines, shows the final result, except a proposer's. */
 export function baselines({ facts, metrics }: TrainingRecords): Content | undefined {
   const evaluations = metrics.filter(
     ({ kind, bestReturn }) => kind === 'evaluation' && bestReturn !== undefined,
