@@ -63,7 +63,7 @@ export interface Noise {
   readonly episodes: number;
   /** Lead of the best policy over the best one that acts differently. */
   readonly lead: number;
-  /** Minimum number of episodes for the lead to exceed the floor; absent if there is no lead. */
+  /** Minimum number of episodes for the lead to reach the floor; absent if there is no lead. */
   readonly needed?: number;
 }
 
