@@ -62,7 +62,7 @@ export async function runLibrary(
         () => newRunPath({ runDir, runsDir }, file, context, config.name),
         context,
       );
-  // Nothing is left to do in a complete run.
+  // A string means that nothing is left to do.
   const directory = typeof run === 'string' ? chosenDir! : run.directory.path;
   if (typeof run !== 'string') {
     const display = { show: options.onEvent ?? (() => undefined), close: () => undefined };

@@ -166,7 +166,7 @@ export const isComplete = (path: string): boolean =>
 export const hashOf = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('hex');
 
-/** Assembles a config before any run starts, so that errors surface early. @param name of the config, for errors */
+/** Assembles a config before any run starts, so that errors surface early. @param name identifies it in errors */
 export const checkConfig = (
   config: Config,
   env: Readonly<Record<string, string | undefined>>,

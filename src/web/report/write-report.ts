@@ -16,8 +16,8 @@ import { animationView, renderReport, type ShownAnimation } from './run-report.j
 
 /**
  * Writes `report.html` for the run at `path`; returns its path.
- * @param playedFamily the run's policies, if this process ran it. Without them, no episodes of modules or programs are
- * drawn, because a report never imports code that a run refers to.
+ * @param playedFamily the run's policies, if this process ran it. Without them, no episodes are drawn if that needs
+ * a module or a program, because a report never imports code that a run refers to.
  */
 export async function writeReport(path: string, playedFamily?: PolicyFamily): Promise<string> {
   const report = join(path, runFiles.report);
