@@ -46,7 +46,7 @@ const lineageSchema = z.looseObject({
     hash: z.string().nullable(),
     /** The adapter that the training continued. */
     adapter: z.string().optional(),
-    /** Lineage of `adapter` or else of the base; null if it has none, or the base's files are missing or unused. */
+    /** Lineage of `adapter` or else of the base; null if it has none, or the base's weights are missing or unused. */
     get lineage() {
       return lineageSchema.nullable();
     },

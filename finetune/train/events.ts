@@ -142,7 +142,7 @@ export type TrainingEvent =
   | StepEvent
   | ({ readonly kind: 'validation'; readonly best: boolean; readonly work?: number } & StepLoss)
   | ({ readonly kind: 'evaluation'; readonly episodes: number; readonly best: boolean } & EvaluationResult)
-  /** A baseline search with the budget of training (`returns`: of final episodes) or, for proposers, of evaluation. */
+  /** A baseline search with the budget of training or, for proposers, of held-out runs. `returns`: of final episodes. */
   | {
       readonly kind: 'baseline';
       readonly step: number;

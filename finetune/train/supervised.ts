@@ -102,7 +102,7 @@ async function learn(
     ...(state.best && { best: stepLoss(state.best) }),
   });
   mkdirSync(config.output, { recursive: true });
-  // Opened at their first use, so that --finish writes its result at once.
+  // Open these at their first use, so that --finish writes its result at once.
   const objective = lazy(() => prepareObjective(config, model, [training, validation]));
   const sessionOf = (purpose: 'train' | 'evaluate') =>
     lazy(async () => openObjectiveSession(model, purpose, (await objective.get()).objective));
