@@ -218,7 +218,7 @@ function encodeSplits(
   ] as const;
 }
 
-/** Prepares objective and inputs. DPO runs the initial model on all pairs. @throws UserError if that isn't possible */
+/** Prepares objective and inputs. DPO runs the initial model on all pairs. @throws UserError if memory runs out */
 async function prepareObjective(
   config: TrainConfig,
   model: OpenedModel,
