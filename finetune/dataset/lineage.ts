@@ -9,7 +9,7 @@ import { isGguf, openGguf } from '../../src/models/local/weights/gguf.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import type { StepLoss } from '../engine/checkpoint.js';
 
-/** Stored in a training run's output directory, and in the adapter's or model's directory. */
+/** Stored in a training run's output directory, and in the directory of its adapter, model or policy. */
 export const lineageFile = trainingFiles.about;
 
 const sourceSchema = z.looseObject({
