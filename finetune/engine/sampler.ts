@@ -21,7 +21,7 @@ export interface SampledReply extends Reply {
   readonly ids: readonly number[];
   /** Natural log-probabilities among the ids in `allowed`, at the sampling temperature (or at 1 if that is 0). */
   readonly logp: readonly number[];
-  /** For each token, the only ids that a constraint allowed (possibly just one); null if any id was allowed. */
+  /** For each token, the ids to which a constraint limited the choice (possibly just one); null without such a list. */
   readonly allowed: readonly (readonly number[] | null)[];
   readonly isComplete: boolean;
 }

@@ -30,7 +30,7 @@ export interface PolicyUpdateFigures extends OptimizerFigures {
   readonly kl?: number;
   /** Share of the returns' variance explained by the value head before the update; missing without head or variance. */
   readonly explainedVariance?: number;
-  /** Fraction of tokens with a clipped ratio in the last step. */
+  /** Fraction of tokens with a clipped ratio in the update's last optimizer step. */
   readonly clipShare: number;
 }
 
