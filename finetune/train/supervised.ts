@@ -102,7 +102,7 @@ async function learn(
     ...(state.best && { best: stepLoss(state.best) }),
   });
   mkdirSync(config.output, { recursive: true });
-  // Opened at their first use, so that --finish writes its result at once.
+  // Open these at their first use, so that --finish writes its result at once.
   const objective = lazy(() => prepareObjective(config, model, [training, validation]));
   const sessionOf = (purpose: 'train' | 'evaluate') =>
     lazy(async () => openObjectiveSession(model, purpose, (await objective.get()).objective));
@@ -218,7 +218,7 @@ function encodeSplits(
   ] as const;
 }
 
-/** Prepares objective and inputs. DPO runs the initial model on all pairs. @throws UserError if that isn't possible */
+/** Prepares objective and inputs. DPO runs the initial model on all pairs. @throws UserError if memory runs out */
 async function prepareObjective(
   config: TrainConfig,
   model: OpenedModel,

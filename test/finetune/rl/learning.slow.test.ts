@@ -121,6 +121,6 @@ describe('the bandit', () => {
   });
 });
 
-/** Each episode with the tokens of the next one, as in trainers that sample anew for answers that were judged before. */
+/** Gives each episode the tokens of the next, as a trainer does that samples again after the replies were scored. */
 const misattributed = (group: Group): Group =>
   group.map((episode, i) => ({ ...episode, sequences: group[(i + 1) % group.length]!.sequences }));

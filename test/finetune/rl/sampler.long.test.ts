@@ -121,7 +121,7 @@ describe('the sampler', () => {
         truncated: false,
       });
       expect(await mismatch(learning, sequences)).toBeLessThan(1e-5);
-      // Among all tokens they are others.
+      // Relative to all tokens, the probabilities differ.
       const among = sequences.map(({ allowed: _, ...one }) => one);
       expect(await mismatch(learning, among)).toBeGreaterThan(1);
       // 'gold' is chosen at its first and its third letter, where 'go' might end or have a space.
