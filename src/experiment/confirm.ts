@@ -1,4 +1,4 @@
-/** Confirms the best policy: compares those whose order may be luck, and measures the winner, on fresh seeds. */
+/** Confirms the best policy on fresh seeds: compares policies whose order may be luck, and measures the winner. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { confirmationSeeds } from '../base/random/seeds.js';
 import type { ConfirmationConfig } from '../config/config.js';

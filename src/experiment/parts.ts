@@ -70,7 +70,7 @@ export interface Stage {
 
 /** The progress of the run, and the outcomes of its calls; see `countCall`. */
 export interface RunProgress {
-  /** The last complete iteration; 0 for a new run. */
+  /** The last complete iteration; 0 if there is none. */
   lastIteration: number;
   /** Members that proposed candidates, in all processes; keys are `iteration/candidate`. */
   readonly memberTurns: Map<string, ProposalTurn>;

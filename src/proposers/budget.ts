@@ -86,7 +86,7 @@ export interface PlannedRequest {
 export interface Reservation {
   /** Maximum length of a completion, in tokens; undefined if neither a limit nor a setting bounds it. */
   readonly maxTokens: number | undefined;
-  /** True if the limits allow a retry. Then also reserves another worst case if the failed attempt may be billed. */
+  /** True if the limits allow a retry. Reserves another worst case for it if the failed attempt may be billed. */
   readonly mayTryAgain: (kind: ModelErrorKind) => boolean;
   readonly release: () => void;
 }

@@ -33,7 +33,7 @@ export interface RunEstimate {
 interface ModelCalls {
   readonly model: object;
   readonly calls: number;
-  /** Maximum number of calls: a leg of a relay lasts up to twice as long while all returns are equal. */
+  /** Maximum before corrections: a leg of a relay lasts up to twice as long while all returns are equal. */
   readonly most: number;
   /** Prompts that are processed: fewer than calls if one prompt yields several candidates. */
   readonly prompts: number;
