@@ -37,7 +37,7 @@ interface ModelCalls {
   readonly most: number;
   /** Prompts that are processed: fewer than calls if one prompt yields several candidates. */
   readonly prompts: number;
-  /** Expected share of the calls. */
+  /** Share of these calls that the run is expected to make. */
   readonly share: number;
   /** Tokens in a prompt. */
   readonly tokens: number;
