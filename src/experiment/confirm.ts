@@ -111,7 +111,7 @@ async function confirmCandidate(
   );
   const [chosen] = ranked;
   if (chosen === undefined) return undefined;
-  // If it fails now, that is the result: choosing another one would hide the failure.
+  // If the program fails now, that is the result: choosing another one would hide the failure.
   const returns = await returnsOf(chosen, confirmationSeeds(config.seed, 'final', episodes));
   return returns && report(chosen, 'final', returns);
 }

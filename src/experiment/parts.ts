@@ -11,7 +11,7 @@ import type { StopRequests } from '../runs/stop-request.js';
 import type { RunDirectory } from '../runs/writer.js';
 import type { Prompter } from './prompter.js';
 
-/** Everything that the outer loop reads while it runs. */
+/** Everything that the outer loop uses while it runs. */
 export interface Experiment {
   readonly config: Config;
   readonly setting: EvaluationSetup;

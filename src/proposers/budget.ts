@@ -1,6 +1,6 @@
 /**
- * Stops a run before any model call that could exceed a limit: what has been used, plus the worst case of the calls in
- * flight and of the next one, must not be more than `limits` allow.
+ * Stops a run before any model call that could exceed a limit: the amounts used, plus the worst case of the calls in
+ * flight and of the next call, must stay within `limits`.
  */
 import type { LimitsConfig } from '../config/limits.js';
 import { languageModelOf, type ModelConfig } from '../config/model.js';

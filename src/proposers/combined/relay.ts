@@ -28,8 +28,8 @@ export function relayProposer(legs: readonly Leg[]): Proposer {
 }
 
 /**
- * Finds the leg of an iteration and its first iteration. It is the last leg that has proposed (initially, the first)
- * or, if that has ended, the next. Uses only records of earlier iterations, so resumed runs and replays agree.
+ * Finds the leg of an iteration, and the leg's first iteration. The leg is the last that has proposed (initially, the
+ * first) or, if that has ended, the next. Uses only records of earlier iterations, so resumed runs and replays agree.
  */
 function legAt(
   legs: readonly Leg[],
