@@ -1,4 +1,4 @@
-/** Confirms the best policy: compares those whose order may be luck, and measures the winner, on fresh seeds. */
+/** Confirms the best policy on fresh seeds: compares policies whose order may be luck, and measures the winner. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { confirmationSeeds } from '../base/random/seeds.js';
 import type { ConfirmationConfig } from '../config/config.js';
@@ -111,7 +111,7 @@ async function confirmCandidate(
   );
   const [chosen] = ranked;
   if (chosen === undefined) return undefined;
-  // If it fails now, that is the result: choosing another one would hide the failure.
+  // If the program fails now, that is the result: choosing another one would hide the failure.
   const returns = await returnsOf(chosen, confirmationSeeds(config.seed, 'final', episodes));
   return returns && report(chosen, 'final', returns);
 }
