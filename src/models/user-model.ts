@@ -45,10 +45,10 @@ export async function newUserModel({ path, options }: ModuleModelConfig): Promis
 export function wrapUserModel(userModel: object, name: string, file?: string): LanguageModel {
   const { id = name, givesSeveral, generate, open, context, close } = userModel as Partial<UserModel>;
   const origin = file === undefined ? `the model ${id}` : basename(file);
-  const subject = file === undefined ? 'the model' : `the model made by ${origin}`;
+  const subject = file === undefined ? origin : `the model made by ${origin}`;
   const place = file === undefined ? {} : { file };
   if (typeof id !== 'string' || id === '')
-    throw new UserError({ ...place, message: `the id of ${subject} must be a non-empty string`, value: id });
+    throw new UserError({ ...place, field: 'id', message: 'must be a non-empty string', value: id });
   if (typeof generate !== 'function') {
     const hint = 'add generate(messages, options), which returns the text of the reply';
     throw new UserError({ ...place, message: `${subject} has no generate function`, hint });
