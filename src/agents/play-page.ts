@@ -92,19 +92,19 @@ ${caps !== undefined && caps.length > 0 && html`<p>Limits: ${formatCaps(caps)}</
 ${usage.faults !== undefined && Object.keys(usage.faults).length > 0 && html`<p>Faults: ${formatFaults(usage.faults)}</p>`}`;
 
 function reproduction(manifest: Manifest): Content {
-  const newDirectory = shellWord(`../${manifest.run}-again`);
+  const nextTo = (suffix: string) => shellWord(`../${manifest.run}-${suffix}`);
   const commands = [
     '# the same games again, in a new directory',
-    `npx policyloop play config.yaml --run-dir ${newDirectory}`,
+    `npx policyloop play config.yaml --run-dir ${nextTo('again')}`,
     ...(manifest.play?.player === 'model'
       ? [
           '# the same games with the recorded replies, without calling the model',
-          `npx policyloop play config.yaml --run-dir ${shellWord(`../${manifest.run}-replayed`)} 'model={provider: replayed, run: .}'`,
+          `npx policyloop play config.yaml --run-dir ${nextTo('replayed')} 'model={provider: replayed, run: .}'`,
         ]
       : []),
     '# random actions in the same games, for comparison',
-    `npx policyloop play config.yaml player=random --run-dir ../${manifest.run}-random`,
-    `npx policyloop compare . ../${manifest.run}-random`,
+    `npx policyloop play config.yaml player=random --run-dir ${nextTo('random')}`,
+    `npx policyloop compare . ${nextTo('random')}`,
   ];
   return html`<p>In the directory of this file:</p>
 ${preformatted(commands.join('\n'))}

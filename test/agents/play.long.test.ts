@@ -1,10 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { writePlayPage } from '../../src/agents/play-page.js';
 import { playFigures } from '../../src/agents/play-result.js';
 import { ModelError } from '../../src/models/language-model.js';
 import { temporaryDirectory } from '../support/experiments.js';
 import { createScriptedModel, type ScriptedCall } from '../support/scripted-model.js';
+import { visibleText } from '../web/shown.js';
 import { played, readPlay } from './playing.js';
 
 const cartPole = ['episodes=5', 'parallel=2', 'maxSteps=12', 'policy.fallback=ask-again'];
@@ -50,6 +52,16 @@ describe('players without a model', () => {
       });
     },
   );
+
+  it('get a page whose commands quote the name of the run', async () => {
+    const { path } = await played('agents/cartpole', ['player=random', 'episodes=1']);
+    const file = join(path, 'manifest.json');
+    const manifest = JSON.parse(readFileSync(file, 'utf8')) as object;
+    writeFileSync(file, JSON.stringify({ ...manifest, run: 'a; ls' }));
+    const page = visibleText(readFileSync(writePlayPage(path), 'utf8'));
+    for (const suffix of ['again', 'random']) expect(page).toContain(`--run-dir '../a; ls-${suffix}'`);
+    expect(page).toContain("compare . '../a; ls-random'");
+  });
 
   it("are rejected if they can't play; the error lists players that can", async () => {
     await expect(played('agents/cartpole', ['player=expert'])).rejects.toThrow(
