@@ -23,7 +23,7 @@ it('check without a config describes the setup, and exits with 0 although option
   expect(printed.join('\n')).not.toContain('sk-secret');
 });
 
-it("an old Node, a folder that isn't writable and a missing Python are errors", async () => {
+it("an old Node, a folder that isn't writable and a wrong POLICYLOOP_PYTHON are errors", async () => {
   expect(nodeFinding('20.18.9')).toMatchObject({ level: 'error', hint: expect.stringContaining('20.19') });
   expect(nodeFinding('22.0.0')).toMatchObject({ level: 'ok' });
   const cwd = temporaryDirectory();
