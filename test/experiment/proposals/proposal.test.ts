@@ -132,7 +132,7 @@ describe('propose', () => {
     ]);
   });
 
-  it('judges replies in candidate order, whatever order they arrive in', async () => {
+  it('judges replies in candidate order, even if they arrive in reverse order', async () => {
     const waiting: (() => void)[] = [];
     const scripted = createScriptedModel(() => good(1, 1));
     const model: LanguageModel = {
