@@ -57,7 +57,7 @@ describe('a new run', () => {
     expect((await of({ provider: 'local', path: file })).model).toMatchObject({ temperature: 1 });
   });
 
-  it('limits the history to half the context of a local model unless the config has `memory`', async () => {
+  it('limits the history to half the context of a local model unless `memory` limits it', async () => {
     const model = { provider: 'local', path, contextTokens: 400 };
     expect((await of(model)).memory).toMatchObject({ tokens: 200 });
     expect((await of(model, { memory: { tokens: 100 } })).memory).toMatchObject({ tokens: 100 });
