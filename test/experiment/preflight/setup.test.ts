@@ -64,7 +64,7 @@ it('check --offline runs no code that a config names; check alone reports errors
 it.each([
   ['Math.random()', /0 errors, 1 warning/],
   ['random.random()', /0 errors, 0 warnings/],
-])('check plays an episode twice, and warns if the rewards differ: %s', async (reward, summary) => {
+])('check warns if an episode has other rewards when played again: %s', async (reward, summary) => {
   const cwd = temporaryDirectory();
   writeFileSync(
     join(cwd, 'own.mjs'),
