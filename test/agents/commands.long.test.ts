@@ -197,7 +197,7 @@ describe('agent runs', () => {
       );
   });
 
-  it('can be resumed, unless they are complete or their settings have changed', async () => {
+  it('can be resumed after an interruption, unless their settings have changed', async () => {
     const cwd = temporaryDirectory();
     const finish = new AbortController();
     let lines = 0;

@@ -23,7 +23,7 @@ function balance({ messages }: ScriptedCall): string {
 const meanReturn = (games: Parameters<typeof playFigures>[0]) => playFigures(games).meanReturn;
 
 describe('players without a model', () => {
-  it('the expert wins every game of agents/cooking; random and first score less than half', async () => {
+  it('the expert wins six games of agents/cooking; random and first score less than half', async () => {
     const expert = await played('agents/cooking', ['player=expert', 'episodes=6']);
     const expected = { games: 6, meanScore: 1, won: 1, lost: 0, truncated: 0 };
     expect(playFigures(expert.games)).toMatchObject(expected);
@@ -108,7 +108,7 @@ describe('a model', () => {
     expect(manifest.reason).toEqual({ kind: 'iterations' });
   });
 
-  it('plays the same episodes when run again, and gets the same game seeds whatever `parallel` is', async () => {
+  it('plays the same episodes when run again, and uses the same seeds with another `parallel`', async () => {
     const [one, other] = [
       await played('agents/cartpole', cartPole, createScriptedModel(balance)),
       await played('agents/cartpole', cartPole, createScriptedModel(balance)),
@@ -226,7 +226,7 @@ describe('a model', () => {
 describe('constrained actions', () => {
   const constrained = ['episodes=6', 'parallel=3', 'policy.act=constrained'];
 
-  it('are all valid, whatever the model would say', async () => {
+  it('are all valid, even from a model that was not trained to play', async () => {
     const local = 'model={provider: local, path: package:models/tiny-improver, maxTokens: 8}';
     const { games } = await played('agents/blackjack', [...constrained, local]);
     const turns = games.flatMap((game) => game.turns);

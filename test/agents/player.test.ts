@@ -62,7 +62,7 @@ describe('episodes with a model', () => {
     expect(seeds.every((seed) => seed < 2 ** 31)).toBe(true);
   });
 
-  it('show no more turns than `history` allows', async () => {
+  it('show no earlier steps if `history` is 0', async () => {
     const { model, setting } = await playing('probe-discount', () => 'A', { history: 0 });
     await playGames(setting, [{ start: 1, sampling: 1 }]);
     expect(model.calls.map(shown)).toEqual([['user: first'], ['user: last']]);
@@ -114,7 +114,7 @@ describe('episodes with a model', () => {
     expect(model.calls.at(-1)!.messages[0]!.role).toBe('system');
   });
 
-  it('repeat the first observation of a text game in later prompts if its task is unknown', async () => {
+  it('repeat the first observation of a text world in later prompts if its task is unknown', async () => {
     const { model, setting } = await playing('text:cooking', () => 'look', {
       history: 0,
       fallback: 'first',
@@ -161,7 +161,7 @@ describe('episodes with a model', () => {
     expect(game).toMatchObject({ truncated: true, terminated: false, turns: { length: 3 } });
   });
 
-  it('show only as many turns as fit the token budget', async () => {
+  it('show only as many earlier steps as fit the token budget', async () => {
     const counted: number[] = [];
     const { model, setting } = await playing('FrozenLake-v1', () => '0', { maxTurns: 5, history: 3 });
     const speaker = {

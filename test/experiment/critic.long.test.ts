@@ -116,7 +116,7 @@ it('a run with a critic records no extra trajectories, only one per evaluation',
 });
 
 it.each(['finish', 'abort'] as const)(
-  'a run resumes identically after the %s signal during a revision, and replays identically',
+  'a run makes the same evaluations if it is resumed after the %s signal during a revision, or replayed',
   async (how) => {
     const more = { ...config, candidates: 2, critic: { every: 2 }, iterations: 6 } as const;
     const whole = careful();

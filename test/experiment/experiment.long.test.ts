@@ -78,7 +78,7 @@ describe('the outer loop', () => {
     expect(stages.map(String)).toEqual(['selection,7', 'selection,7', 'final,5']);
   });
 
-  it('uses new episodes in every iteration with evaluation.seeds: fresh', async () => {
+  it('uses new episodes in the next iteration with evaluation.seeds: fresh', async () => {
     const evaluation = { ...quick.evaluation, seeds: 'fresh' } as const;
     const { path } = await play({ evaluation, record: 'all' });
     const { episodes } = readRun(path);
@@ -205,7 +205,7 @@ const configs: readonly (readonly [string, ConfigInput, (() => LanguageModel) | 
   ],
 ];
 
-describe.each(configs)('the same seed gives the same bytes: %s', (_name, config, model) => {
+describe.each(configs)('the same seed gives equal evaluations and episodes: %s', (_name, config, model) => {
   const options = () => (model === undefined ? {} : { model: model() });
   const withoutTimes = (path: string) =>
     calls(path).map(({ time: _time, completion: _completion, ...call }) => call);

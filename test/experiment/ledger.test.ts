@@ -76,7 +76,7 @@ describe('a ledger', () => {
     expect(create({ cost: (most + 1000) / 1e6 + 1e-9 }, 100).reserve(one)).toMatchObject({ maxTokens: 100 });
   });
 
-  it('raises its estimate of prompts if a provider reports more tokens than seem possible', () => {
+  it('raises its estimate of prompts after a call whose usage is marked as wrong', () => {
     const reserved = (...faults: 'usage-wrong'[]) => {
       const ledger = create({ tokens: 1e6 }, 100);
       const { completion, ...rest } = call({ promptTokens: 3 * most });

@@ -199,7 +199,7 @@ describe('limits', () => {
     expect(ledger.caps({ evaluations: 0, ms: 0 })).toEqual([{ limit: 'tokens', used: 348, cap: 5000 }]);
   });
 
-  it('cap each reply at its share of the remaining tokens if the model has no maxTokens', () => {
+  it('cap replies according to the remaining tokens if the model has no maxTokens', () => {
     const request = { messages: [{ role: 'user', content: 'Propose.' }], choices: 1 } as const;
     const most = maxPromptTokens(request.messages);
     const ledgerOf = (limits: object) =>

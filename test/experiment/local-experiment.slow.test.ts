@@ -55,7 +55,7 @@ const experiment = {
 
 const callsOf = (run: string) => readRun(run).calls;
 
-test('every proposal of a local model is valid, and the same seed gives the same run', async () => {
+test('constrained proposals are valid, and the same seed gives the same evaluations', async () => {
   const first = await runExperimentFrom(experiment);
   const calls = callsOf(first.path);
   expect(calls).toHaveLength(8);
@@ -69,7 +69,7 @@ test('every proposal of a local model is valid, and the same seed gives the same
   expect(readRunFile(other.path, 'evaluations')).not.toBe(readRunFile(first.path, 'evaluations'));
 });
 
-test('proposals of discrete choices are valid with the semantic prompt set', async () => {
+test('constrained proposals of discrete choices are valid or repeated (semantic prompt set)', async () => {
   const { path: run } = await runExperimentFrom({
     ...experiment,
     environment: { id: 'FrozenLake-v1', options: { is_slippery: false } },

@@ -53,7 +53,7 @@ function workplace() {
 }
 
 describe('policyloop stop', () => {
-  it('ends a run after its calls in flight; once resumed, the run equals an uninterrupted one', async () => {
+  it('ends a run after its calls in flight; resumed, it evaluates the same as if uninterrupted', async () => {
     const { cwd, done, path, stopped } = workplace();
     const playing = runExperimentFrom(config, { path, model: slowModel() });
     await done(2);

@@ -7,7 +7,7 @@ import { killedRuns, single } from './killed-runs.js';
 const { at, calls, evaluations, killed, resume, run, seeds, server } = await killedRuns();
 
 describe('a run that is killed', { timeout: 180_000 }, () => {
-  it('requests only the missing replies on resume, and ends like an uninterrupted run', async () => {
+  it('requests only missing replies on resume, and evaluates the same as an uninterrupted run', async () => {
     server.decide = single;
     expect(await run('whole').ended).toMatchObject({ code: 0 });
     const whole = new Set(seeds());

@@ -112,7 +112,7 @@ describe.each(configs)('$provider', (config) => {
     );
   });
 
-  it('never repeats a proposal while there are new points', async () => {
+  it('proposes eight different points of a grid of nine', async () => {
     const small: ParameterSpec = {
       count: 2,
       kind: 'integer',

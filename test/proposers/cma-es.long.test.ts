@@ -126,7 +126,7 @@ describe('the distribution of CMA-ES', () => {
     expect(new Set(samples).size).toBe(3);
   });
 
-  it('has generations of a default size for any sigma, rounded up to whole iterations', async () => {
+  it('has generations of a default size, rounded up to whole iterations', async () => {
     /** After how many evaluations the distribution changes. */
     const changes = async (given: Partial<CmaEsConfig>, candidates?: number) => {
       const model = createCmaEs({ provider: 'cma-es', ...given }, candidates);

@@ -210,7 +210,7 @@ describe('Bayesian optimisation', () => {
     ['a history of 400, thinned', numbers(3), 400],
     ['no history', numbers(3), 0],
     ['one evaluation', numbers(3), 1],
-  ] as const)('makes a valid proposal with %s', async (_, spec, evaluations) => {
+  ] as const)('makes a proposal within the range with %s', async (_, spec, evaluations) => {
     const history = drawn(spec, evaluations, bowl);
     const parameters = await createGp().propose({ parameters: spec, history, warmup: 0 }, createGenerator(1));
     expect(parameters).toHaveLength(spec.count);

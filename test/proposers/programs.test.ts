@@ -46,7 +46,7 @@ function searched(search: ProgramSearch, evaluations: number, seed: number): rea
 const genetic = () => geneticProgramSearch({ population: 20, tournament: 3 });
 
 describe('random programs', () => {
-  it('never repeat a known program, and stop after 100 tries', () => {
+  it('avoid known programs, and stop after 100 tries', () => {
     const history = searched(randomProgramSearch, 60, 1);
     expect(new Set(history.map(({ source }) => source)).size).toBe(60);
     let tries = 0;

@@ -123,7 +123,7 @@ describe('structureToTune', () => {
     expect(due).toEqual([undefined, 2, 1, undefined, undefined, 2]);
   });
 
-  it('keeps the structures from the start of a phase, whatever tuning finds', () => {
+  it('keeps the structures from the start of a phase, even if tuning finds better values', () => {
     const entries = [evaluated(1, [1], 1), evaluated(2, [1], 2), evaluated(2, [3], -5, true)];
     const schedule = { after: 2, evaluations: 4, of: 'best' } as const;
     expect(structureToTune(entries, schedule)).toBe(2);

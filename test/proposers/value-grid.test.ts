@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createValueGrid } from '../../src/proposers/moves.js';
 
 describe('the value grid', () => {
-  it('maps any number to a nearby value in range, with the decimals of the spec', () => {
+  it('maps any number to a nearby value with the decimals of the spec', () => {
     fc.assert(
       fc.property(
         fc.double({ min: -100, max: 100, noNaN: true }),

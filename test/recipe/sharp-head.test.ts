@@ -102,7 +102,7 @@ describe('a sharp head', () => {
     expect(first.size).toBe(kinds.count);
   });
 
-  it('distinguishes decimal values, whole numbers, each key and the end token', () => {
+  it('distinguishes decimals, whole numbers with and without a space, keys and the end token', () => {
     const {
       model: { vocab },
     } = JSON.parse(readFileSync(join(model, 'tokenizer.json'), 'utf8')) as {

@@ -20,7 +20,7 @@ beforeAll(() => {
 const texts = (text: string) => tokenizer.encodeText(text).map((id) => tokenizer.decode([id]));
 
 describe('the tiny model', () => {
-  it('encodes each of its 64 keys, and each number of its grid, as one token', () => {
+  it('encodes each of its 64 keys, and numbers of its grid, as one token', () => {
     expect(texts('params[0]: 0.0')).toEqual(['params[0]:', ' 0.0']);
     for (let i = 0; i < 64; i++) {
       const value = (((i * 19) % 121) / 10 - 6).toFixed(1).replace('-0.0', '0.0');
@@ -43,7 +43,7 @@ describe('the tiny model', () => {
     expect(tokenizer.largestId).toBeLessThan(750);
   });
 
-  it('starts with embeddings of about equal norm that are similar for neighbouring numbers and for similar keys', () => {
+  it('starts with embeddings of similar norm, more alike for neighbouring numbers and the same key', () => {
     const { hidden } = readDecoderConfig(directory);
     const tensor = requireTensor(openWeights(directory), 'model.embed_tokens.weight');
     const values = toFloat32(readTensorBytes(tensor), tensor.dtype);

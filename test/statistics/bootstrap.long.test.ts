@@ -104,7 +104,7 @@ const piled: Readonly<Record<string, readonly [draw: DrawPair, truth: number]>> 
 };
 
 it.each(Object.entries(piled))(
-  'six pairs rarely give a wrong interval or verdict: %s',
+  'six pairs rarely give a wrong interval, or a verdict without a difference: %s',
   (_, [draw, truth]) => {
     const random = createGenerator(29);
     let [covered, wrong] = [0, 0];
@@ -174,7 +174,7 @@ describe('intervals of a mean', () => {
     expect(factor(almostEqual)).toBeCloseTo(2.262157, 6);
   });
 
-  it('have no width without variation, and treat resamples without spread as uninformative', () => {
+  it('have no width without variation or bounds, and treat resamples without spread as uninformative', () => {
     expect(meanInterval([4, 4, 4])).toEqual([4, 4]);
     // A resample of equal values hits the centre exactly: 0 / 0.
     expect(halfWidth([...mostly(0.5, 18), 0, 1])).toBeCloseTo(0.0759, 3);

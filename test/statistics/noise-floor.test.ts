@@ -33,7 +33,7 @@ it('episodesToConfirm returns the fewest episodes whose noise floor is at most t
   expect([spreadIn([1, 2]), spreadIn([1], [2])]).toEqual([undefined, undefined]);
 });
 
-it('sequentialHalving stays within the budget, plays the same episodes for all, and omits policies that drop out', async () => {
+it('sequentialHalving stays within the budget and plays the same episodes for all in a round', async () => {
   for (const count of [1, 2, 3, 5, 6, 8]) {
     const played = new Map<number, number[]>();
     const out: number[] = [];

@@ -13,7 +13,7 @@ const verdictOf = (a: readonly number[], b: readonly number[]): Verdict =>
 describe('intervals within a range', () => {
   const few = [0, 0.015, 0.1, 0.02];
 
-  it('are clipped to that range, and always contain the mean', () => {
+  it('are clipped to that range, but always contain the mean', () => {
     expect(summarize(few)!.meanInterval![0]).toBeLessThan(0);
     expect(summarize(few, [0, 1])!.meanInterval![0]).toBe(0);
     expect(summarize(few, [0, 0.01])!.meanInterval).toEqual([0, summarize(few)!.mean]);

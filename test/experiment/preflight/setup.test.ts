@@ -23,7 +23,7 @@ it('check without a config describes the setup, and exits with 0 although option
   expect(printed.join('\n')).not.toContain('sk-secret');
 });
 
-it("an old Node, a folder that isn't writable and a missing Python are errors", async () => {
+it("an old Node, a folder that isn't writable and a wrong POLICYLOOP_PYTHON are errors", async () => {
   expect(nodeFinding('20.18.9')).toMatchObject({ level: 'error', hint: expect.stringContaining('20.19') });
   expect(nodeFinding('22.0.0')).toMatchObject({ level: 'ok' });
   const cwd = temporaryDirectory();
@@ -64,7 +64,7 @@ it('check --offline runs no code that a config names; check alone reports errors
 it.each([
   ['Math.random()', /0 errors, 1 warning/],
   ['random.random()', /0 errors, 0 warnings/],
-])('check plays an episode twice, and warns if the rewards differ: %s', async (reward, summary) => {
+])('check warns if an episode has other rewards when played again: %s', async (reward, summary) => {
   const cwd = temporaryDirectory();
   writeFileSync(
     join(cwd, 'own.mjs'),

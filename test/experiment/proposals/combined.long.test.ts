@@ -44,7 +44,7 @@ async function withModel(config: ConfigInput, model: LanguageModel): Promise<Pro
 
 const membersIn = (path: string) => readRun(path).calls.map(({ member }) => member);
 
-it('a run with a portfolio resumes identically after an interruption, and replays identically', async () => {
+it('a run with a portfolio makes the same evaluations if it is resumed or replayed', async () => {
   const config = portfolio({ members: [{ ...reader, weight: 2 }, ...fast] }, { candidates: 3 });
   const made = () => withModel(config, seededModel(0.3));
   const { path } = await runExperimentFrom(config, { model: await made() });
@@ -189,7 +189,7 @@ const recordedIn = (path: string) => [
   membersIn(path),
 ];
 
-it('a relay that is killed in any leg resumes to the same bytes, and a replay needs no model', async () => {
+it('a relay killed in any leg makes the same evaluations when resumed; a replay needs no model', async () => {
   const snapshots: string[] = [];
   const random = createGenerator(5);
   const path = join(temporaryDirectory(), 'run');

@@ -132,7 +132,7 @@ describe('propose', () => {
     ]);
   });
 
-  it('judges replies in candidate order, whatever order they arrive in', async () => {
+  it('judges replies in candidate order, even if they arrive in reverse order', async () => {
     const waiting: (() => void)[] = [];
     const scripted = createScriptedModel(() => good(1, 1));
     const model: LanguageModel = {
@@ -165,7 +165,7 @@ describe('propose', () => {
     expect(calls).toHaveLength(1);
   });
 
-  it('never exceeds a limit, and reports which one it reached', async () => {
+  it('makes no more calls than limits.calls, and reports that it reached this limit', async () => {
     const model = createScriptedModel(() => 'nothing');
     const ledger = new Ledger({ limits: { calls: 2 }, price: undefined, maxTokens: 100, usesTokens: true });
     const { proposals } = request(model, { ledger });

@@ -57,7 +57,7 @@ describe('a new run', () => {
     expect((await of({ provider: 'local', path: file })).model).toMatchObject({ temperature: 1 });
   });
 
-  it('limits the history to half the context of a local model unless the config sets it', async () => {
+  it('limits the history to half the context of a local model unless `memory` limits it', async () => {
     const model = { provider: 'local', path, contextTokens: 400 };
     expect((await of(model)).memory).toMatchObject({ tokens: 200 });
     expect((await of(model, { memory: { tokens: 100 } })).memory).toMatchObject({ tokens: 100 });
@@ -78,7 +78,7 @@ describe('a new run', () => {
     ['OpenAI', list({ id: 'tiny', object: 'model' }, { id: 'other', context_length: 100 }), 24_000],
     ['one that reports nonsense', list({ id: 'tiny', max_model_len: -1, context_length: '4k' }), 24_000],
     ['one without a list', {}, 24_000],
-  ])('derives the history limit from any context that a server reports: %s', async (_, facts, tokens) => {
+  ])('derives the history limit from the context if a server reports it: %s', async (_, facts, tokens) => {
     const server = await startFakeOpenAI(ofServer(facts));
     for (const baseUrl of [server.url, server.url.replace('/v1', '')]) {
       const model = { provider: 'openai', name: 'tiny', baseUrl };

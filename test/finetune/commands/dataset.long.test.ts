@@ -89,7 +89,7 @@ describe('finetune dataset', () => {
     expect(noted.join('\n')).toMatch(/alarm [\s\S]*hint: /);
   });
 
-  it('rejects invalid options, output paths and run patterns', async () => {
+  it('rejects invalid options, unusable output paths and patterns without runs', async () => {
     const { command } = await workplace([{ seed: 1 }]);
     await expect(command({ format: 'trl-dpo' })).rejects.toThrow(/--format: .*can't store/);
     await expect(command({ seed: -1 })).rejects.toThrow(/--seed/);

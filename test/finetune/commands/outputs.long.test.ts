@@ -59,7 +59,7 @@ function pressed(): AbortSignal {
 const interrupted = { stop: { finish: pressed(), abort: new AbortController().signal } };
 
 describe('finetune export --to merged', () => {
-  it("finds the base that the adapter names, and keeps almost all of the adapter's change", async () => {
+  it("finds the base that the adapter names, and keeps over 90 % of the adapter's change", async () => {
     const { code, printed } = await merge('llama/adapter', 'merged');
     expect(code).toBe(0);
     const result = JSON.parse(printed[0]!) as { keptChange: number };
@@ -91,7 +91,7 @@ describe('finetune export --to merged', () => {
     expect(readdirSync(at('again'))).not.toContain('half');
   });
 
-  it('never writes where another process is writing, and deletes no files that it did not create', async () => {
+  it('rejects an output that another process is writing, and keeps files that it did not write', async () => {
     mkdirSync(at('mine.partial'));
     writeFileSync(at('mine.partial', 'notes.txt'), 'precious');
     expect(await refusal(merge('llama/adapter', 'mine'))).toMatch(/already exists[\s\S]*move it/);
@@ -111,7 +111,7 @@ describe('finetune export --to merged', () => {
     expect(existsSync(at('disk', 'config.json'))).toBe(true);
   });
 
-  it('reports missing or unsuitable adapters, bases and outputs', async () => {
+  it('reports missing adapters and bases, unsuitable bases, and outputs that are not empty', async () => {
     expect(await refusal(merge('nowhere', 'x'))).toMatch(/there is no such directory/);
     expect(await refusal(merge('llama/adapter', 'x', { model: 'models/nowhere' }))).toMatch(
       /there is no such directory/,
@@ -159,7 +159,7 @@ describe('finetune export --to gguf', () => {
     expect(existsSync(at('x.gguf'))).toBe(false);
   });
 
-  it('warns if a small change is lost in q8_0, and does not warn for f16', async () => {
+  it('warns if most of a small change is lost in q8_0, and does not warn for f16', async () => {
     prepare('weak', 'qwen2-tied-bf16-sharded');
     const file = at('weak', 'adapter', 'adapter_config.json');
     const config = JSON.parse(readFileSync(file, 'utf8')) as { lora_alpha: number };
@@ -269,7 +269,7 @@ describe('finetune export --to gguf', () => {
     expect(noted.join()).toMatch(/context is 64 tokens, not 512/);
   });
 
-  it('reports wrong extensions, existing outputs and missing or unsuitable inputs', async () => {
+  it('reports wrong extensions, existing outputs and missing models', async () => {
     expect(await refusal(toGguf('models/qwen', 'x.bin'))).toMatch(/must end in \.gguf/);
     writeFileSync(at('taken.Modelfile'), '');
     expect(await refusal(toGguf('models/qwen', 'taken.gguf'))).toMatch(

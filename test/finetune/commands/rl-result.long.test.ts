@@ -135,7 +135,7 @@ describe('training runs', () => {
     expect(text).toContain('mlp 4 tanh (scratch) with ppo in CartPole-v1');
   });
 
-  it('are all listed by default, and only those in --runs-dir if it is set', async () => {
+  it('are listed by default, and only those in --runs-dir if it is set', async () => {
     const { context, printed } = recordingContext(place);
     await listCommand({ runsDir: 'buffers', json: true }, context);
     const names = (JSON.parse(printed[0]!) as readonly { name: string; kind: string }[]).map(

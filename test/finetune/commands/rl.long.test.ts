@@ -66,7 +66,7 @@ describe('policyloop finetune rl', () => {
   });
 
   it.each([['blackjack-text'], ['cartpole-text'], ['cartpole-lora', 'model=package:models/tiny-improver']])(
-    'runs the bundled config %s from any directory',
+    'runs the bundled config %s from another directory',
     async (config, ...overrides) => {
       const folder = temporaryDirectory();
       const { last } = await learn(

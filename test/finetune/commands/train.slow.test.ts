@@ -95,7 +95,7 @@ describe('finetune train', () => {
     expect(existsSync(path('tuned', 'adapter', 'adapter_config.json'))).toBe(true);
   });
 
-  it('writes a report page, samples and TensorBoard event files', async () => {
+  it('writes a report page, samples and a TensorBoard event file', async () => {
     const text = visibleText(readFileSync(path('tuned', 'index.html'), 'utf8'));
     expect(text).toContain('qwen3-fp32 trained on data');
     expect(text).toContain('completed after all steps');

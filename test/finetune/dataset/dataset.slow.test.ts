@@ -48,7 +48,7 @@ function copied(path: string, changes: object = {}): string {
 }
 
 describe('the split', () => {
-  it('never puts a prompt, a run or runs with the same seed on both sides', async () => {
+  it('by share keeps each prompt, each run and runs of CartPole with the same seed on one side', async () => {
     for (const recipe of ['weighted', 'preference'] as const) {
       for (let seed = 0; seed < 8; seed++) {
         const dataset = await build({ recipe, seed });
@@ -180,7 +180,7 @@ describe('a dataset directory', () => {
     expect(first['manifest.json']).not.toContain(root);
   });
 
-  it('has rows with their lineage, and a manifest with their hashes, statistics and sources', async () => {
+  it('has rows, their lineage, and a manifest with file hashes, statistics and sources', async () => {
     const path = join(temporaryDirectory(), 'dataset');
     const dataset = await build({ recipe: 'improvement' });
     const manifest = writeDataset(dataset, 'trl-sft', path);

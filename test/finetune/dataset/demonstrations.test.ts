@@ -85,7 +85,7 @@ describe('the demonstrations recipe', { timeout: 60_000 }, () => {
     }
   });
 
-  it('splits by game, and keeps all transcripts of a game on one side', async () => {
+  it('holds out a share of the games, with all their transcripts', async () => {
     const { train, validation } = await made([expert, careless]);
     const gamesIn = (examples: typeof train) => new Set(examples.map(({ lineage }) => lineage.candidate));
     const [trained, heldOut] = [gamesIn(train), gamesIn(validation)];

@@ -72,7 +72,7 @@ describe('rows', () => {
     ]);
   });
 
-  it('for OpenAI-compatible APIs give earlier replies a weight of 0', () => {
+  it('for OpenAI-compatible APIs are chats; for sft, earlier replies have a weight of 0', () => {
     expect(contents([imitation], 'openai-sft')).toEqual([
       {
         messages: [
@@ -94,7 +94,7 @@ describe('rows', () => {
   });
 });
 
-it('a format that does not suit the recipe is rejected with a list of formats that do', () => {
+it('a format that does not suit the recipe is rejected, and alternatives are suggested', () => {
   const accepted = recipes.map((recipe) =>
     rowFormats.filter((format) => {
       try {

@@ -71,7 +71,7 @@ describe('the lineage of a trained model', () => {
     ]);
   });
 
-  it('lists the training environments, including those of its base but not the validation environments', () => {
+  it('lists the environments that the weights were trained on, but no validation environments', () => {
     const first = trained(weights('base'));
     expect(trainedEnvironments(first)).toEqual(['CartPole-v1']);
     const other = { environment: 'Acrobot-v1', split: 'train' } as const;
@@ -100,7 +100,7 @@ describe('the lineage of a trained model', () => {
     expect(datasetLineage(path('edited')).changed).toBe(true);
   });
 
-  it('is rejected if damaged; the error names the file and the field', () => {
+  it('is rejected if damaged, with an error that names the file', () => {
     expect(readLineage(weights('none'))).toBeUndefined();
     writeFileSync(join(weights('broken'), lineageFile), '{');
     expect(() => readLineage(path('broken'))).toThrow(/training\.json: not valid JSON/);

@@ -90,7 +90,7 @@ describe('lineage', () => {
     expect(callsOf(table.path).some(({ attempt }) => attempt > 0)).toBe(true);
   });
 
-  it('of the example run matches the snapshot', async () => {
+  it('matches the snapshot for some examples from the example run', async () => {
     const run = await readSourceRun(exampleRun, 'buffers/example-cartpole');
     const preferences = preferenceExamples(run).slice(0, 3);
     const rows = [...improvementExamples(run), ...preferences, ...weighted(run).slice(0, 5)].map(
@@ -172,7 +172,7 @@ describe('the improvement recipe with winners', () => {
 });
 
 describe('the weighted recipe', () => {
-  it('contains every proposal, with a weight that grows with its gain over the incumbent', () => {
+  it('contains every proposal after a warm-up, with weights that grow with the gain', () => {
     for (const run of [groups, table, alone]) {
       const found = weighted(run);
       expect(found).toHaveLength(

@@ -62,7 +62,7 @@ describe('runs to split', () => {
     );
   });
 
-  it('of unequal sizes are held out so that the share is as close as possible to the requested one', () => {
+  it('of unequal sizes are held out so that the share is close to the requested one', () => {
     const run = (name: string, size: number) => ({ name, environment: 'E', keys: [name], size });
     const runs = [run('a', 27), run('b', 14), run('c', 6), run('none', 0)];
     for (const seed of [0, 1, 2, 3])

@@ -20,7 +20,7 @@ import { exactProducts, lora, someAdapter } from './exact-products.js';
 const folder = temporaryDirectory();
 const example = { promptIds: [5, 8, 13, 21], completionIds: [34, 55, 89, 144, 233], weight: 1 };
 
-test.each(['Q4_1', 'Q6_K', 'Q5_K', 'Q2_K'])('%s gradients match those of float32 weights', async (dtype) => {
+test.each(['Q4_1', 'Q6_K', 'Q5_K', 'Q2_K'])('%s gradients match those of decoded weights', async (dtype) => {
   const metadata = { ...architectureMetadata(), ...tokenizerMetadata() };
   // The head is untied, because the dense graph doesn't round a tied one.
   const file = writeTestGguf(path.join(folder, `${dtype}.gguf`), metadata, decoderTensors(dtype, 'Q8_0'));

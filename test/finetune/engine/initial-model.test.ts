@@ -16,7 +16,7 @@ it.each([
   ['gpt2', familyDirectory('gpt2')],
   ['granite4', familyDirectory('granite4')],
 ])(
-  'random %s weights have the given standard deviation, reduced for outputs to the residual stream',
+  'random %s matrices have the given standard deviation, reduced for outputs to the residual stream',
   (_, directory) => {
     const config = readDecoderConfig(directory);
     const model = drawWeights(config, 0.05, 3);

@@ -28,7 +28,7 @@ describe('schedules', () => {
       scheduleFactor({ kind, warmupSteps: 2, totalSteps: 6, floor }, step),
     );
 
-  it('rise during warm-up and, unless constant, fall to 0 after the last step', () => {
+  it('rise during warm-up and, unless constant, fall afterwards, to 0 if there is no floor', () => {
     expect(factors('constant')).toEqual([0.5, 1, 1, 1, 1, 1, 1]);
     expect(factors('linear')).toEqual([0.5, 1, 1, 0.75, 0.5, 0.25, 0]);
     const cosine = factors('cosine');
@@ -59,7 +59,7 @@ describe('stored float formats', () => {
     expect([...wrong.slice(0, 5)]).toEqual([]);
   });
 
-  it.each(['F16', 'BF16'])('round the midpoint of neighbouring %s numbers to the even one', (dtype) => {
+  it.each(['F16', 'BF16'])('round midpoints of neighbouring %s numbers to the even one', (dtype) => {
     const read = (bits: number) => toFloat32(Buffer.from(Uint16Array.of(bits).buffer), dtype)[0]!;
     for (const low of [0x0001, 0x0400, 0x03ff, 0x3c00, 0x3c01, 0x7bfe]) {
       const middle = (read(low) + read(low + 1)) / 2;

@@ -184,7 +184,7 @@ describe.each(['int4', 'int8', 'int4-block128'] as const)('a base model in %s', 
     expect(Math.max(...errors)).toBeGreaterThan(1e-3);
   });
 
-  it('has the same log-probabilities in serving as in training', async () => {
+  it('has almost the same log-probabilities in serving as in training', async () => {
     const [example] = examples as [TokenExample];
     const one = makeBatch(singleFamilies([example]), ({ weight }) => ({ weights: weight }));
     const parameters = someAdapter(trainedParameters(config, trainable), 0.1);

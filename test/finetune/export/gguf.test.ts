@@ -97,7 +97,7 @@ describe.each(referenceModels)('%s as GGUF', (name) => {
     });
   });
 
-  it('contains the weights, with an output layer only if it is untied', () => {
+  it('contains embedding and MLP weights as stored, and an output layer only if it is untied', () => {
     expect(file.tensor('token_embd.weight')).toMatchObject({
       shape: [512, 64],
       values: stored(model, 'model.embed_tokens.weight'),

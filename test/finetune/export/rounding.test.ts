@@ -30,7 +30,7 @@ it.each(['Q8_0', 'BF16'])('%s loses most of a tiny change, and keeps almost all 
   expect(large).toBeGreaterThan(0.99);
 });
 
-it('float32 keeps all of a small change, and float16 keeps almost all of it', () => {
+it('float32 keeps all of a small change, and float16 keeps almost all', () => {
   expect(rounded('F32', 1e-3)).toBe(1);
   expect(rounded('F16', 2e-3)).toBeGreaterThan(0.95);
 });

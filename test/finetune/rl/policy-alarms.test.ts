@@ -29,7 +29,7 @@ describe('alarms of reinforcement learning', () => {
     expect(raised(40, () => ({ reward: 1, flat: 1, entropy: 0.01 }))).toEqual([]);
   });
 
-  it('report missing variance once, with a hint, when all episodes earn the same', () => {
+  it('report missing variance once, with a hint, but not with a value head', () => {
     const found = raised(24, () => ({ flat: 1, reward: 0, highest: 0 }));
     expect(found).toMatchObject([
       { step: 10, alarm: 'no-variance', hint: expect.stringMatching(/groupSize/) },

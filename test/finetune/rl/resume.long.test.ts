@@ -59,7 +59,7 @@ describe('interrupted training', () => {
     expect(checkpointIn(cut).equals(checkpointIn(whole))).toBe(true);
   });
 
-  it('does not resume with different settings', async () => {
+  it('does not resume with another learning rate', async () => {
     const folder = temporaryDirectory();
     await learned(tinyConfig({ ...written, updates: 1 }, folder));
     await expect(learned(tinyConfig({ ...written, updates: 1, learningRate: 1e-3 }, folder))).rejects.toThrow(
@@ -90,7 +90,7 @@ describe('interrupted training', () => {
   });
 });
 
-it('training ends with an evaluation and a checkpoint when a limit is reached', async () => {
+it('training evaluates and writes a checkpoint before it ends at a limit', async () => {
   const log: string[] = [];
   const { ended, step } = await learned(tinyConfig(written), {
     onEvent: (event) => void log.push(`${event.kind} ${event.step}`),

@@ -146,7 +146,7 @@ describe('event files for TensorBoard', () => {
     );
   });
 
-  it('of a resumed training run begin with a session start, so that TensorBoard drops repeated steps', () => {
+  it('of a resumed training run mark the session start, so that TensorBoard drops repeated steps', () => {
     const folder = temporaryDirectory();
     const loss = (step: number) => step;
     write(folder, session(0, 57, loss));

@@ -126,7 +126,7 @@ describe('training an adapter', () => {
     expect(adapterValues(resumed.result!)).toEqual(adapterValues(whole.result!));
   });
 
-  it('rejects a checkpoint made with different settings, data or weights', async () => {
+  it('rejects a checkpoint if data, weights or settings that affect learning differ', async () => {
     const own = copiedModel('own');
     const begun = (change: object = {}, other: object = {}) =>
       tune('begun', { model: own, ...change }, {}, other);
@@ -178,7 +178,7 @@ describe('training an adapter', () => {
     expect(existsSync(path.join(folder, 'diverged-at-last', 'adapter'))).toBe(false);
   });
 
-  it('rejects examples that are longer than the context, have no weight or have an empty prompt', async () => {
+  it('rejects examples beyond the context or with an empty prompt, and data without any weight', async () => {
     const long = { ...conversations[0]!, completion: 'params '.repeat(600) };
     await expect(tune('long', {}, {}, { training: [long] })).rejects.toThrow(
       /longer than the context of 512 tokens: 1 of 1/,

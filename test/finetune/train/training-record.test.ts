@@ -108,7 +108,7 @@ it('the time left is estimated from the work and duration of steps and validatio
   expect(secondsLeftOf([start, short, { kind: 'validation', seconds: 20, work: 100 }])).toBe(150);
 });
 
-it('the training loss is the mean over the latest steps, even if there is only one', () => {
+it('the smoothed training loss is the mean over the latest steps, even if there is only one', () => {
   expect(smoothedLoss([4])).toBe(4);
   expect(smoothedLoss([4, 2])).toBe(3);
   expect(smoothedLoss([9, ...Array<number>(10).fill(1)])).toBe(1);

@@ -74,7 +74,7 @@ describe('applyEdits', () => {
     expect(faultOf(reply).reason).not.toContain('\n');
   });
 
-  it('replaces any unique lines of any text', () => {
+  it('replaces unique lines of random texts', () => {
     const line = fc.stringMatching(/^ {0,4}[a-c]{0,2}$/).map((text) => text.trimEnd());
     const lines = fc.array(line, { minLength: 1, maxLength: 12 });
     fc.assert(

@@ -29,7 +29,7 @@ it('restore and reset bring the virtual machine back to a saved state', () => {
   }
 });
 
-it('the virtual machine reaches its work limit at the same iteration, whatever ran before', () => {
+it('the virtual machine reaches its work limit at the same iteration, even if other code ran before', () => {
   const start = machine.copy();
   const iterations = () => {
     machine.restore(start);

@@ -245,7 +245,7 @@ it.each([
   expect(faultIn(`function act() { ${work}; return 0; }`).reason).toMatch(/^too much work/);
 });
 
-it('the work of an episode has a limit, which is reached at the same step on every machine', () => {
+it('the work limit of an episode stops a program at a fixed step, even if another runs in between', () => {
   const policy = sandbox.build('const a = new Float64Array(1e6); function act() { a.fill(1); return 0 }');
   const episode = policy.forEpisode!(0);
   const steps = (): number => {

@@ -19,7 +19,7 @@ describe('the pace of an animation', () => {
     expect(speedText(pace)).toBe('2.5× speed');
   });
 
-  it('shows every turn if steps have no duration', () => {
+  it('shows every turn if steps have no duration and there are enough frames', () => {
     expect(paceOf(3, undefined, 300)).toEqual({ stride: 1, seconds: 0.7 });
     expect(paceOf(200, undefined, 300)).toEqual({ stride: 1, seconds: 0.05 });
   });

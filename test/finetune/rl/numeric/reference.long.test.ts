@@ -105,7 +105,7 @@ function batchOf(read: (key: string) => Float64Array, number: number) {
   return { observations: rows, actions, advantages, values: none, targets: none };
 }
 
-describe.each(cases)('$name (tolerance $bound)', (one) => {
+describe.each(cases)('$name (tolerance about $bound)', (one) => {
   const { name, bound } = one;
   const read = referenceOf(name);
   // As many as the reference makes.

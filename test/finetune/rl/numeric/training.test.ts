@@ -73,7 +73,7 @@ describe.each([
     expect(resumed.policy.equals(whole.policy)).toBe(true);
   });
 
-  it('rejects a checkpoint made with different settings', async () => {
+  it('rejects a checkpoint made with another discount', async () => {
     const output = temporaryDirectory();
     await train([...algorithm, 'updates=1'], { output });
     await expect(train([...algorithm, 'updates=1', 'discount=0.9'], { output })).rejects.toThrow(UserError);

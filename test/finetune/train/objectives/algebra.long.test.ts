@@ -40,7 +40,7 @@ describe.each(Object.entries(objectives))('the objective %s', (_, settings) => {
   });
 });
 
-it('equal rewards give a gradient of exactly 0', async () => {
+it('equal rewards give a policy gradient of exactly 0', async () => {
   const [advantages] = groupAdvantages([[0.1, 0.1, 0.1, 0.1, 0.1, 0.1]], 'group');
   const update = someCompletions(2).map((one, i): RlExample => ({ ...one, advantages: advantages![i]! }));
   for (const written of [
