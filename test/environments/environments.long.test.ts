@@ -89,7 +89,7 @@ describe('environment ids', () => {
 });
 
 describe('spaces', () => {
-  test('have the same bounds as in Gymnasium', async () => {
+  test('of eight environments have the same bounds as in Gymnasium', async () => {
     const cartPole = await makeEnvironment('CartPole-v1');
     const { POSITIVE_INFINITY: infinity } = Number;
     expect(cartPole.observationSpace).toEqual({

@@ -6,7 +6,7 @@ import { estimateTokens } from '../../src/prompting/token-estimate.js';
 import { situation } from './situation.js';
 
 describe('history lines', () => {
-  it('show parameters with the decimals of the spec, and the score with two decimals', async () => {
+  it('show parameters with the decimals of the spec, and by default the score with two', async () => {
     const { family } = await situation({ environment: 'MountainCarContinuous-v0' });
     const encoding = encodingForSpec(family.parameters, 'numeric');
     expect(historyLine({ parameters: [1.2, -0.5, 3], score: 123.456 }, encoding)).toBe(

@@ -179,7 +179,7 @@ describe('untrusted text', () => {
     ['a"b', '"a""b"'],
     ['=a,"b"', `"'=a,""b"""`],
     ['a\nb', '"a\nb"'],
-  ])('%j becomes a single CSV field and no formula', (value, expected) =>
+  ])('%j becomes a single CSV field, never a formula', (value, expected) =>
     expect(csvTable([value], [text])).toBe(`text\n${expected}\n`),
   );
 

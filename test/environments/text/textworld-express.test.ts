@@ -73,7 +73,7 @@ describe.runIf(present)('games of TextWorldExpress', { timeout: 120_000 }, () =>
     expect(states).toBeGreaterThan(700);
   });
 
-  test('are won by the expert, and a model sees the task at every step', async () => {
+  test('can be won by the expert, and show a model the task at every step', async () => {
     const about = [
       ...['environment=textworld-express:coin?numLocations=3', `environment.python=${python}`, 'episodes=3'],
       ...['policy={kind: agent, prompts: text-world, history: 1}', 'maxSteps=4'],

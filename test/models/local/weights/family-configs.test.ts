@@ -107,7 +107,7 @@ describe('config keys that are nested, missing or in an older spelling', () => {
     );
   });
 
-  it('Gemma 3 with vision: text_config has the defaults of its class', () => {
+  it('Gemma 3 with vision: keys missing from text_config get defaults', () => {
     const text = {
       hidden_size: 2560,
       intermediate_size: 10_240,
