@@ -66,7 +66,7 @@ describe('a model that repeats its prompt', () => {
 });
 
 describe('estimateTokens', () => {
-  it('counts one token per digit, mark or line break, and one per four letters', () => {
+  it('counts each digit, mark and line break, and up to four letters, as one token', () => {
     expect(estimateTokens('')).toBe(0);
     expect(estimateTokens('word')).toBe(1);
     expect(estimateTokens('words and more')).toBe(4);

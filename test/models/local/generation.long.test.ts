@@ -39,7 +39,7 @@ async function freshly<T>(use: (engine: Engine) => Promise<T>): Promise<T> {
   }
 }
 
-test('a prompt that grew at its end costs little more than what is new, and changes no reply', async () => {
+test('a prompt that grew costs little more than its new part, and the cache changes no reply', async () => {
   const first = await engine.generate({ ...job, seeds: [1, 2] }, hooks);
   expect(first.cachedTokens).toBe(0);
   const second = await engine.generate({ ...job, messages: grown }, hooks);
