@@ -33,7 +33,7 @@ afterEach(async () => {
 });
 
 describe.runIf(present)('games of TextWorldExpress', { timeout: 120_000 }, () => {
-  test('match all recorded traces', async () => {
+  test('have the observations and states of all recorded traces', async () => {
     const all = expressTraces();
     const kind = ([{ game, params, fold }]: (typeof all)[number]) => `${game}?${params}?${fold}`;
     let states = 0;
