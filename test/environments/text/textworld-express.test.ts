@@ -88,7 +88,7 @@ describe.runIf(present)('games of TextWorldExpress', { timeout: 120_000 }, () =>
       expect(messages.filter(({ content }) => content.includes('find the coin'))).toHaveLength(1);
   });
 
-  test('are truncated at their step limit, and unknown commands change nothing', async () => {
+  test('are truncated at their step limit; an unknown command is a step, but not a move', async () => {
     const world = await open('textworld-express:coin?numLocations=2', {
       includeDoors: 0,
       maxEpisodeSteps: 3,
