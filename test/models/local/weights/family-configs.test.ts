@@ -19,7 +19,7 @@ const without = (config: Config, ...keys: string[]) =>
   Object.fromEntries(Object.entries(config).filter(([key]) => !keys.includes(key)));
 
 describe('config keys that are nested, missing or in an older spelling', () => {
-  it('Gemma 3: RoPE by layer type and the window pattern are read, and embeddings are tied by default', () => {
+  it('Gemma 3: RoPE by layer type and the window pattern are read; embeddings are tied by default', () => {
     const old = {
       ...without(
         { ...configOf('gemma3'), num_hidden_layers: 6 },
