@@ -6,7 +6,7 @@ import { type RunConfig, type RunOptions, type RunOutcome, runLibrary } from './
  * Runs or resumes an experiment in a run directory, which commands such as `list`, `show` and `report` can read.
  * @param config data, the path of a YAML file, or the name of a bundled config; paths in data are relative to the
  *   working directory
- * @returns the result; `status` is `failed` if the model or the environment failed, or no reply was accepted
+ * @returns the result; `status` is `failed` if the model or the environment failed, or every proposal was rejected
  * @throws UserError listing the problems of the config or of the objects passed in, before anything is written
  */
 export function run(config: RunConfig | string, options: RunOptions = {}): Promise<RunOutcome> {

@@ -20,11 +20,11 @@ interface CheckedDataset {
   readonly validation: readonly Example[];
   readonly plan: ValidationPlan;
   readonly lengths: ReadonlyMap<Example, ExampleLength>;
-  /** Context length of the model to train, in tokens; undefined skips the check. */
+  /** Context length of the model to train, in tokens; if undefined, lengths aren't checked. */
   readonly context: number | undefined;
   /** Names of runs whose prompt templates have changed since the run or are missing. */
   readonly changedTemplateRuns: readonly string[];
-  /** Advice on getting more examples; undefined skips the check. */
+  /** Advice on getting more examples; if undefined, their number isn't checked. */
   readonly advice: string | undefined;
 }
 

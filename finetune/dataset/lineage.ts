@@ -9,7 +9,7 @@ import { isGguf, openGguf } from '../../src/models/local/weights/gguf.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import type { StepLoss } from '../engine/checkpoint.js';
 
-/** Stored in a training run's output directory, and in the adapter's or model's directory. */
+/** Stored in a training run's output directory, and in the directory of its adapter, model or policy. */
 export const lineageFile = trainingFiles.about;
 
 const sourceSchema = z.looseObject({
@@ -46,7 +46,7 @@ const lineageSchema = z.looseObject({
     hash: z.string().nullable(),
     /** The adapter that the training continued. */
     adapter: z.string().optional(),
-    /** Lineage of `adapter` or else of the base; null if it has none, or the base's files are missing or unused. */
+    /** Lineage of `adapter` or else of the base; null if it has none, or the base's weights are missing or unused. */
     get lineage() {
       return lineageSchema.nullable();
     },

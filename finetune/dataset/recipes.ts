@@ -118,7 +118,7 @@ export function advantageWeights(gains: readonly number[]): readonly number[] {
   return raw.map((weight) => Number((weight / average).toPrecision(6)));
 }
 
-/** Imitates every accepted program that corrects a failed one. The prompt contains the failed program and its error. */
+/** Imitates accepted programs that correct a failed one. The prompt contains the failed program and its error. */
 function repairExamples(run: SourceRun): readonly Imitation[] {
   const failures = new Map<string, string>();
   const steps = new Map(run.steps.map((step) => [step.iteration, step]));

@@ -10,7 +10,7 @@ interface GradientHints {
   readonly constants?: readonly Value[];
   /** Values that are cheap to compute; the backward pass recomputes those that it needs, so they aren't kept. */
   readonly cheapValues?: ReadonlySet<Value>;
-  /** Maps a gather's indices to the inverse, which gathers gradients back (only one of a repeated row). */
+  /** Maps a gather's indices to those that gather the gradients back, which find a repeated row only once. */
   readonly inverses?: ReadonlyMap<Value, Value>;
 }
 
@@ -96,7 +96,7 @@ export function recordingSource(
 
 const productOperators: ReadonlySet<string> = new Set(['Gemm', 'MatMulNBits']);
 
-/** Returns the outputs of `nodes` that aren't kept: all except `kept` and the outputs of products. */
+/** Returns the outputs of `nodes` that aren't kept: all except `kept` and products with weights. */
 export function droppedValues(nodes: readonly OnnxNode[], kept: ReadonlySet<Value>): ReadonlySet<Value> {
   const cheapNodes = nodes.filter(({ op }) => !productOperators.has(op));
   return new Set(cheapNodes.flatMap(({ outputs }) => outputs).filter((value) => !kept.has(value)));

@@ -3,7 +3,7 @@ import { largest } from '../../src/statistics/descriptive.js';
 
 export interface TokenSequence {
   readonly promptIds: readonly number[];
-  /** Includes the end-of-sequence token, unless the completion was cut off. */
+  /** Includes the end-of-sequence token if the model is trained on it. */
   readonly completionIds: readonly number[];
   /** Marks the completion tokens to train on; the others are context only. Default: all. */
   readonly trained?: readonly boolean[] | undefined;

@@ -14,7 +14,7 @@ import { tensorOf, writeSafetensors } from './safetensors-writer.js';
 import { elementCount, type LoraSettings, type ParameterShape } from './trainable.js';
 import type { Parameter } from './training-session.js';
 
-/** Initialises an adapter as in PEFT: A is uniform in ±1/√in (Kaiming, a = √5), and B is 0, so it has no effect yet. */
+/** Initializes an adapter as in PEFT: A is uniform in ±1/√in (Kaiming, a = √5), and B is 0, so it has no effect yet. */
 export function initialAdapter(parameters: readonly ParameterShape[], seed: number): Parameter[] {
   const random = createGenerator(seed);
   return parameters.map(({ name, shape }) => {

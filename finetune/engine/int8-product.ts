@@ -58,7 +58,7 @@ function rotate(g: GraphBuilder, x: Value, columns: number, transposed: 0 | 1): 
 /**
  * Emits x·codes·scales, with each row of x [N, in] quantized to 8 bits (uint8 with zero point 128).
  * @param codes int8 [in, out]
- * @param scales per-column factors of the result: [out], or [1] for all columns
+ * @param scales per-column factors of the result: [out], or a scalar for all columns
  */
 function quantizedProduct(g: GraphBuilder, x: Value, codes: Value, scales: Value): Value {
   const largest = g.op('ReduceMax', [g.op('Abs', [x])], { axes: [1], keepdims: 1 });

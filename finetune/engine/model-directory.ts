@@ -9,7 +9,7 @@ import type { Parameter } from './training-session.js';
 
 /**
  * Creates a directory, which appears only when `write` has finished. It may replace the output of a command that was
- * killed after completing it. @throws UserError if another process is writing it, or if it isn't empty otherwise
+ * killed after completing it. @throws UserError if another process is writing it, or if it contains anything else
  */
 export async function makeModelDirectory<T>(
   directory: string,

@@ -21,7 +21,7 @@ export interface SampledReply extends Reply {
   readonly ids: readonly number[];
   /** Natural log-probabilities among the ids in `allowed`, at the sampling temperature (or at 1 if that is 0). */
   readonly logp: readonly number[];
-  /** For each token, the only ids to which a constraint limited the choice (possibly just one); null if or null. */
+  /** For each token, the ids to which a constraint limited the choice (possibly just one); null without such a list. */
   readonly allowed: readonly (readonly number[] | null)[];
   readonly isComplete: boolean;
 }
@@ -54,7 +54,7 @@ export interface SamplerSettings {
   readonly constrained: boolean;
 }
 
-/** Maximum number of prompts decoded together; fewer if memory is short. */
+/** Maximum number of prompts decoded together; fewer if they are long. */
 const maxPrompts = 64;
 
 /** @throws UserError if memory runs out */

@@ -33,7 +33,7 @@ export function allTrainedParameters({
  * Inputs:
  * - `input_ids`, `positions` and, if rotary embeddings depend on it, `sequence_tokens`: int32 [1, N]
  * - `blocks.*`: locate the sequences for attention (see `TokenBlocks`)
- * - `selected`: int32 [C], the token before each target; repeated if a token has several continuations
+ * - `selected`: int32 [C], index of the token before each target; repeats if a token has several continuations
  * - `targets`: int32 [C]
  * - `allowed`: int32 [C, K], if the objective is constrained
  * - the objective's inputs, each [C], every trained parameter by name, and random numbers if dropout is on

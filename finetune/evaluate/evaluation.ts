@@ -97,7 +97,7 @@ export interface RunFigures
 
 /**
  * Reads the figures of a run:
- * - `validFirst`: fraction of answered proposals whose first reply had the right format, including repeats.
+ * - `validFirst`: fraction of answered proposals whose first reply was valid, or only repeated an earlier policy.
  * - `valid`: fraction of answered proposals that were usable in the end, after corrections.
  * - `improvementRate`: fraction of all requested proposals that beat all earlier evaluations.
  * - `confirmed`: mean return of the chosen policy on seeds that weren't used to choose it.

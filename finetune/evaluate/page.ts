@@ -132,7 +132,7 @@ function readingNotes({ seeds, experiments }: Evaluation): readonly Content[] {
     html`<b>Intervals</b> are 95 % intervals: symmetric studentised bootstrap (Student's t with fewer than ten runs or nearly equal returns). Wins: the share of pairs in which the first model is higher; ties count half. In simulations with ten pairs of normal, skewed and all-or-nothing returns, coverage was at least 94 %`,
     html`<b>Verdicts</b> need at least six pairs, and cover confirmed returns only. ${verdictRule(testCount(experiments)).map((text) => `${capitalize(text)}. `)}No evidence of a difference is not evidence of no difference`,
     html`<b>Improvement rate:</b> the share of requested proposals that beat everything before them in their run. It falls as a run gets better, so compare it together with the return`,
-    html`<b>First reply valid:</b> the share of proposals whose first reply had the right format, even if it repeated an earlier policy. <b>Valid:</b> the share of proposals that could be evaluated, after corrections if necessary`,
+    html`<b>First reply valid:</b> the share of proposals whose first reply was accepted or only repeated an earlier policy. <b>Valid:</b> the share of proposals that could be evaluated, after corrections if necessary`,
   ];
 }
 

@@ -17,7 +17,7 @@ import type { LearningSettings } from './learning/settings.js';
 /** First spawn key of the minibatch order; `takeStep` uses 1. */
 const orderStream = 2;
 
-export interface ImprovementSessions {
+export interface UpdateSessions {
   readonly training: TrainingSession;
   /** Computes the values that the objective needs before an update; undefined if it needs none. */
   readonly reading: TrainingSession | undefined;
@@ -29,7 +29,7 @@ export async function openSessions(
   graph: Parameters<typeof openObjectiveSession>[0],
   { objective, reading: readingObjective }: PolicyObjective,
   needsReading: boolean,
-): Promise<ImprovementSessions> {
+): Promise<UpdateSessions> {
   const training = await openObjectiveSession(graph, 'train', objective);
   const reading = needsReading ? await openObjectiveSession(graph, 'evaluate', readingObjective) : undefined;
   const close = async () => void (await Promise.all([training.close(), reading?.close()]));
@@ -41,7 +41,7 @@ export const readsReference = (settings: ObjectiveSettings): boolean => 'kl' in 
 
 /** Updates `state` in place. @throws UserError if training diverges or memory runs out */
 export async function improve(
-  { training }: ImprovementSessions,
+  { training }: UpdateSessions,
   objective: PolicyObjective,
   state: TrainingState,
   sequences: readonly RlExample[],
@@ -86,8 +86,8 @@ function minibatch(
 const packingOf = (batchTokens: number) => ({ packing: 'rows', batchTokens }) as const;
 
 /** Evaluates policy and reference before the update. The returned function adds the results, if any, to a sequence. */
-export async function computeOldValues(
-  { reading }: ImprovementSessions,
+export async function scoreBeforeUpdate(
+  { reading }: UpdateSessions,
   parameters: readonly Parameter[],
   sequences: readonly SampledSequence[],
   reference: readonly Parameter[] | undefined,

@@ -17,7 +17,7 @@ import { runLoop, type TrainingEnding, type TrainingHooks } from '../train/loop.
 import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { isFlat } from './advantages.js';
 import { assignCredit, type RewardSettings, returnsOf } from './credit.js';
-import { computeOldValues, type ImprovementSessions, improve } from './improvement.js';
+import { improve, scoreBeforeUpdate, type UpdateSessions } from './improvement.js';
 import type { Group, RlTask } from './learning/episode.js';
 import type { LearningSettings } from './learning/settings.js';
 
@@ -33,7 +33,7 @@ export type OnlineSettings = LearningSettings & {
 export interface OnlineLearning {
   readonly task: RlTask;
   readonly sampler: Sampler;
-  readonly sessions: ImprovementSessions;
+  readonly sessions: UpdateSessions;
   readonly objective: PolicyObjective;
   /** Initial values. Training updates them in place unless it resumes from a checkpoint. */
   readonly parameters: readonly Parameter[];
@@ -186,7 +186,7 @@ export async function learnFrom(
 ) {
   const returns = returnsOf(groups, settings.reward, shuffleSeed);
   const allSequences = groups.flat().flatMap(({ sequences }) => sequences);
-  const addOldValues = await computeOldValues(sessions, state.parameters, allSequences, reference, settings);
+  const addOldValues = await scoreBeforeUpdate(sessions, state.parameters, allSequences, reference, settings);
   const sequences = assignCredit(groups, returns, addOldValues, settings);
   const updateFigures = await improve(sessions, objective, state, sequences, settings);
   state.step++;

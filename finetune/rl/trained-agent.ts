@@ -66,8 +66,7 @@ export interface EndedEpisode {
 const sampleStream = 20;
 
 /**
- * Opens a model that acts and learns by PPO. Deterministic: the same settings, observations and rewards give
- * the same actions.
+ * Opens a model that acts and learns by PPO. The same settings, observations and rewards give the same actions.
  * @param cwd base directory for a relative model path
  * @throws UserError if the settings are invalid or the model is unusable
  */

@@ -30,7 +30,7 @@ export interface PolicyUpdateFigures extends OptimizerFigures {
   readonly kl?: number;
   /** Share of the returns' variance explained by the value head before the update; missing without head or variance. */
   readonly explainedVariance?: number;
-  /** Fraction of tokens with a clipped ratio in the last step. */
+  /** Fraction of tokens with a clipped ratio in the update's last optimizer step. */
   readonly clipShare: number;
 }
 
@@ -142,7 +142,7 @@ export type TrainingEvent =
   | StepEvent
   | ({ readonly kind: 'validation'; readonly best: boolean; readonly work?: number } & StepLoss)
   | ({ readonly kind: 'evaluation'; readonly episodes: number; readonly best: boolean } & EvaluationResult)
-  /** A baseline search with the budget of training (`returns`: of final episodes) or, for proposers, of evaluation. */
+  /** A baseline search with the budget of training or, for proposers, held-out runs. `returns`: of final episodes. */
   | {
       readonly kind: 'baseline';
       readonly step: number;
@@ -151,7 +151,7 @@ export type TrainingEvent =
       readonly bestReturn?: number;
       readonly returns?: readonly number[];
     }
-  /** `episodes`: of training. `returns`: of final episodes with new seeds; for proposers, scores of fresh runs. */
+  /** The result: training `episodes`, and `returns` of episodes with new seeds (proposers: scores of fresh runs). */
   | {
       readonly kind: 'final';
       readonly step: number;

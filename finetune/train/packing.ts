@@ -27,7 +27,7 @@ interface PackingSettings {
 /** Families that are read together. */
 export type Part<E extends TokenSequence = TokenExample> = readonly Family<E>[];
 
-/** Distributes a step's examples over parts. Deterministic. */
+/** Distributes a step's examples over parts, always in the same way. */
 export function layOut<E extends TokenSequence>(
   examples: readonly E[],
   { packing, batchTokens }: PackingSettings,

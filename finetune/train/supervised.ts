@@ -102,7 +102,7 @@ async function learn(
     ...(state.best && { best: stepLoss(state.best) }),
   });
   mkdirSync(config.output, { recursive: true });
-  // Opened at their first use, so that --finish writes its result at once.
+  // Open these at their first use, so that --finish writes its result at once.
   const objective = lazy(() => prepareObjective(config, model, [training, validation]));
   const sessionOf = (purpose: 'train' | 'evaluate') =>
     lazy(async () => openObjectiveSession(model, purpose, (await objective.get()).objective));
@@ -125,8 +125,8 @@ async function learn(
     const session = await trainer.get();
     // If memory is too small for both sessions, fail now rather than at the first validation.
     if (validation.length > 0) await evaluator.get();
-    const inputs = (await objective.get()).inputs(parts);
-    const { examples: _, ...figures } = await takeStep(session, state, parts, inputs, settings, hooks);
+    const inputsOf = (await objective.get()).inputs(parts);
+    const { examples: _, ...figures } = await takeStep(session, state, parts, inputsOf, settings, hooks);
     state.step++;
     return { kind: 'step', step: state.step, totalSteps, ...figures, tokens: tokenCount(stepExamples) };
   }
@@ -148,8 +148,8 @@ async function learn(
       if (read < total && isStopped()) throw evaluationStoppedError;
     };
     const session = await evaluator.get();
-    const inputs = (await objective.get()).inputs(heldOutParts);
-    const { loss } = await runParts(session, state.parameters, heldOutParts, inputs, { ...hooks, onRead });
+    const inputsOf = (await objective.get()).inputs(heldOutParts);
+    const { loss } = await runParts(session, state.parameters, heldOutParts, inputsOf, { ...hooks, onRead });
     if (!Number.isFinite(loss) && lastResult?.step === step) rmSync(lastResult.result, { recursive: true });
     rejectNonFinite(step, { 'validation loss': loss });
     const isBest = keepBest(state, loss, false);
@@ -218,7 +218,7 @@ function encodeSplits(
   ] as const;
 }
 
-/** Prepares objective and inputs. DPO runs the initial model on all pairs. @throws UserError if that isn't possible */
+/** Prepares objective and inputs. DPO runs the initial model on all pairs. @throws UserError if memory runs out */
 async function prepareObjective(
   config: TrainConfig,
   model: OpenedModel,

@@ -16,7 +16,7 @@ const maxFailedRounds = 3;
 export interface ModelSpeakers {
   /** @param wave 1-based number of the batch of games that are played concurrently */
   speaker(wave: number): Speaker;
-  /** The reason why a speaker returned nothing: a limit, or a stop request. Undefined if none did. */
+  /** The reason why a speaker stopped the games: a limit, or a stop request; undefined if none did. */
   stopReason(): StopReason | undefined;
 }
 

@@ -70,7 +70,7 @@ async function playRemaining(session: PlaySession): Promise<void> {
   emit({ kind: 'run-finished', reason, usage: ledger.totals, ...limitsUsed(session) });
 }
 
-/** Returns the reason why no more games start, a stop request or no time left; undefined if more can start. */
+/** Returns why no more games start (a stop request, or no time left); undefined if more can start. */
 function stopReason(session: PlaySession): StopReason | undefined {
   const { abort, finish } = session.stop;
   if (finish.aborted || abort.aborted) return { kind: 'interrupted' };

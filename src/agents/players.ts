@@ -29,7 +29,7 @@ function expertPlayer(agent: Agent, { batch }: Arena): Player {
     speaker: {
       async reply(conversations) {
         await yieldToEventLoop();
-        // All games are in the same batch, so a game's number is also its slot.
+        // All games are in the same batch, so a game's index is also its slot.
         for (const { game, turn } of conversations)
           if (turn === 0) commandsByGame.set(game, (await batch.gold?.(game)) ?? []);
         return conversations.map(({ game, turn }) => ({ text: commandsByGame.get(game)?.[turn] ?? '' }));

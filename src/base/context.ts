@@ -6,7 +6,7 @@ export interface CommandContext {
   readonly print: (text: string) => void;
   /** Prints progress and warnings. */
   readonly note: (text: string) => void;
-  /** The stream that `note` writes to, if it is a terminal. Node's own type would make `@types/node` necessary. */
+  /** The stream that `note` writes to, if it is a terminal. With Node's own type, library users need `@types/node`. */
   readonly terminal: { readonly columns?: number; write(text: string): unknown } | undefined;
   /** Terminal width for results, in columns; undefined if output goes to a file or pipe. */
   readonly columns?: number | undefined;

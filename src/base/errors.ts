@@ -36,7 +36,7 @@ export function redactAddresses(text: string): string {
 
 /**
  * Hides secrets that appear verbatim or URL-encoded.
- * @param mayBeCut true if `…` may replace the end of a secret; then also hides its first 4+ characters before `…`
+ * @param mayBeCut true if `…` may replace the end of a secret; the start, of at least 4 characters, is then hidden, too
  */
 export function hideSecrets(text: string, secrets: readonly string[], mayBeCut = false): string {
   let result = text;

@@ -30,7 +30,7 @@ export const options = (y: Argv) =>
       ...kinds.number,
       default: 3,
       describe:
-        'Repeats of random search and of a Gaussian process, each with as many evaluations as the record; 0: none',
+        'Repeats of random search and of a Gaussian process, each with as many evaluations as the audited run or file; 0: none',
     })
     .option('html', { ...kinds.text, describe: 'Write a page with curves to this file' })
     .option('open', commonOptions.open)

@@ -60,7 +60,7 @@ export const baselines = [
   { name: 'random', label: 'random search', schema: randomSchema },
   { name: 'hill-climb', label: 'hill climbing', schema: hillClimbSchema },
   { name: 'cma-es', label: 'CMA-ES', schema: cmaEsSchema },
-  { name: 'mix', label: 'corner and Gaussian moves', schema: mixSchema },
+  { name: 'mix', label: 'boundary and Gaussian steps', schema: mixSchema },
   { name: 'gp', label: 'Gaussian process', schema: gpSchema },
   { name: 'genetic', label: 'genetic programming', schema: geneticSchema },
 ] as const;

@@ -3,7 +3,7 @@
  * derived from these schemas. `load.ts` reads files and reports errors by line and column.
  */
 import { z } from 'zod';
-import { maxPartLength } from '../base/files/regular-file.js';
+import { maxStemLength } from '../base/files/regular-file.js';
 import { isModulePath } from '../base/modules/user-module.js';
 import { isMapping, settingsKind } from '../base/settings/schema.js';
 import { environmentSchema } from '../environments/settings.js';
@@ -77,7 +77,7 @@ export const nameSchema = z
     /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
     'use letters, digits, dot, hyphen and underscore; begin with a letter or digit',
   )
-  .max(maxPartLength, `use at most ${maxPartLength} characters`);
+  .max(maxStemLength, `use at most ${maxStemLength} characters`);
 
 export const configSchema = z.strictObject({
   $schema: z.string().optional().describe('Schema for editors'),

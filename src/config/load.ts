@@ -155,7 +155,7 @@ function importedContent(foreign: ForeignConfig, source: SettingsSource) {
   return {
     imported,
     content: config,
-    // Environments name their options without the prefix `environment.options`.
+    // Errors of environments name options without the prefix `environment.options`.
     place: (path: Path, target: 'key' | 'value') =>
       locationOf(originOf(notes, path) ?? originOf(notes, ['environment', 'options', ...path])!, target),
   };

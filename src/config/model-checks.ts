@@ -30,7 +30,7 @@ export function modelProblems(config: Config): readonly MaybeProblem[] {
   ];
 }
 
-/** Replaces `model` in a problem's field, and `model.maxTokens` in its hint, with the model's place in the config. */
+/** Replaces `model`, in a problem's field and in `model.maxTokens` in its hint, with the model's actual field. */
 export const withFieldPrefix = <P extends Problem>(problem: P, field: string): P => ({
   ...problem,
   ...(problem.field !== undefined && { field: problem.field.replace(/^model\b/, field) }),

@@ -90,7 +90,7 @@ const isLanguageModel = (model: SingleModelConfig): model is LanguageModelConfig
 export const isBaseline = (model: SingleModelConfig): model is BaselineConfig =>
   isBaselineName(model.provider);
 
-/** Config of the language model, which may be a member of a portfolio or relay; undefined if there is none. */
+/** Config of the language model, which may be a member of a portfolio or relay; undefined for baselines and replays. */
 export const languageModelOf = (model: ModelConfig): LanguageModelConfig | undefined =>
   membersOf(model)
     .map(({ config }) => config)

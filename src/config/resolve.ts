@@ -1,6 +1,6 @@
 /**
- * Decides the defaults that a config file can't state: those that depend on its models, its environment or an earlier
- * run. Defaults that are constants are in the schemas.
+ * Decides the defaults that depend on other settings, the models, the environment or an earlier run. Defaults that are
+ * constants are in the schemas.
  */
 import type { EnvironmentSpec } from '../environments/environment.js';
 import { withListPrice } from '../models/hosted/prices.js';
@@ -40,7 +40,7 @@ function freeze<T>(value: T): T {
   return Object.freeze(value);
 }
 
-/** True if the default size of the history depends on the model's context; a selection is always small. */
+/** True if the history's default size depends on the model's context; `best` and `recent` are assumed to fit. */
 export const dependsOnContext = ({ memory: { best, recent, tokens } }: Config): boolean =>
   best === undefined && recent === undefined && tokens === undefined;
 
@@ -59,7 +59,7 @@ function memoryOf(config: Config, { contextTokens, recorded }: ResolutionInputs)
   };
 }
 
-/** Default of `memory.tokens` for an unknown or large context; in 32,768 tokens, it leaves room for the reply. */
+/** Default of `memory.tokens` for an unknown or large context; a context of 32,768 tokens then has room for a reply. */
 const historyTokens = 24_000;
 
 /** The default selection of programs in prompts; a program takes about as much room as ten vectors. */

@@ -3,7 +3,7 @@ import type { MaybeProblem } from '../base/errors.js';
 import { type CriticConfig, criticForPrograms, criticProblems, criticSchema } from './critic.js';
 import { languageModelOf, type ModelConfig, type SingleModelConfig } from './model.js';
 
-/** The stages' sections in a config; each stage runs once an iteration's proposals are evaluated. */
+/** The stages' sections in a config; each stage runs after an iteration's proposals are evaluated. */
 export const stageSections = {
   critic: criticSchema
     .optional()
@@ -16,9 +16,9 @@ export const stageNames = Object.keys(stageSections) as readonly StageName[];
 
 interface StageConfig {
   readonly name: StageName;
-  /** It runs in every Nth iteration, and adds at most one evaluation. */
+  /** The stage runs in every Nth iteration, and adds at most one evaluation. */
   readonly every: number;
-  /** Its own model; undefined to use the run's model. */
+  /** The stage's own model; undefined to use the run's model. */
   readonly model?: SingleModelConfig | undefined;
   readonly prompts: string;
 }

@@ -93,7 +93,7 @@ export interface EnvironmentSpec {
   readonly id: string;
   readonly observationSpace: Space;
   readonly actionSpace: Space;
-  /** Steps after which an episode is truncated; undefined if there is no limit. */
+  /** Steps after which an episode is truncated; undefined if no limit is known. */
   readonly maxSteps?: number;
   /** Simulated seconds per step, if the task has a time scale; sets the speed of animations. */
   readonly stepSeconds?: number;

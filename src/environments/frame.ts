@@ -1,4 +1,4 @@
-/** Pictures of states: flat shapes in the environment's own coordinates. x points right and y up. */
+/** Pictures of states: flat shapes, in units that the environment chooses. x points right and y up. */
 
 /** [x, y] */
 export type Point = readonly [number, number];
@@ -17,7 +17,7 @@ export type Role =
   | 'danger'
   /** Floor, walls, rails, hills. */
   | 'ground'
-  /** Grid lines, distance marks and their labels. */
+  /** Grid lines, marks and labels. */
   | 'guide';
 
 /** Later shapes cover earlier ones. */

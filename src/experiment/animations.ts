@@ -37,7 +37,7 @@ export interface DrawnEpisode {
   readonly animation: Animation;
 }
 
-/** True if drawing needs only built-in parts: no module, no program and no environment of another program. */
+/** True if drawing needs only built-in parts: no module, no policy program and no environment of another process. */
 export const isDrawnFromConfig = ({ environment, evaluation, policy }: Config): boolean =>
   isSelfContainedId(environment.id) &&
   policy?.kind !== 'module' &&

@@ -1,4 +1,4 @@
-/** Confirms the best policy: compares those whose order may be luck, and measures the winner, on fresh seeds. */
+/** Confirms the best policy on fresh seeds: compares policies whose order may be luck, and measures the winner. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { confirmationSeeds } from '../base/random/seeds.js';
 import type { ConfirmationConfig } from '../config/config.js';
@@ -14,7 +14,7 @@ import { mean } from '../statistics/descriptive.js';
 import { maxCompetitors, sequentialHalving } from '../statistics/halving.js';
 import { episodesToConfirm, nearBestCount, noiseFloor, spreadOf } from '../statistics/noise-floor.js';
 import type { Experiment } from './parts.js';
-import { comparedSeeds } from './repeats.js';
+import { testSeeds } from './repeats.js';
 
 /**
  * Measures the noise floor and reports it. If it can't be measured, it is infinite and isn't reported.
@@ -28,7 +28,7 @@ export async function measureNoise(experiment: Experiment, signal: AbortSignal, 
   for (const entry of bestEntries(buffer.entries, Number.POSITIVE_INFINITY)) {
     if (distinctEntries.length >= Math.max(count, nearBestCount)) break;
     signal.throwIfAborted();
-    const duplicate = await behavior.findAlike(entry.parameters, distinctEntries, comparedSeeds(experiment));
+    const duplicate = await behavior.findAlike(entry.parameters, distinctEntries, testSeeds(experiment));
     if (duplicate === undefined) distinctEntries.push(entry);
   }
   const nearBest = distinctEntries.slice(0, nearBestCount);
@@ -111,7 +111,7 @@ async function confirmCandidate(
   );
   const [chosen] = ranked;
   if (chosen === undefined) return undefined;
-  // If it fails now, that is the result: choosing another one would hide the failure.
+  // If the program fails now, that is the result: choosing another one would hide the failure.
   const returns = await returnsOf(chosen, confirmationSeeds(config.seed, 'final', episodes));
   return returns && report(chosen, 'final', returns);
 }

@@ -11,7 +11,7 @@ import type { StopRequests } from '../runs/stop-request.js';
 import type { RunDirectory } from '../runs/writer.js';
 import type { Prompter } from './prompter.js';
 
-/** Everything that the outer loop reads while it runs. */
+/** Everything that the outer loop uses while it runs. */
 export interface Experiment {
   readonly config: Config;
   readonly setting: EvaluationSetup;
@@ -70,7 +70,7 @@ export interface Stage {
 
 /** The progress of the run, and the outcomes of its calls; see `countCall`. */
 export interface RunProgress {
-  /** The last complete iteration; 0 for a new run. */
+  /** The last complete iteration; 0 if there is none. */
   lastIteration: number;
   /** Members that proposed candidates, in all processes; keys are `iteration/candidate`. */
   readonly memberTurns: Map<string, ProposalTurn>;

@@ -19,7 +19,7 @@ import { tuningFor } from './programs.js';
 import { createRepeatCheck } from './repeats.js';
 import { deadlineOf, rejectionsLeft } from './stopping.js';
 
-/** @throws ModelError if retrying can't help or the calls are aborted; like `evaluate` while checking proposals */
+/** @throws ModelError if retrying can't help or the calls are aborted; errors of `evaluate`, which checks proposals */
 export function proposeCandidates(
   experiment: Experiment,
   iteration: number,

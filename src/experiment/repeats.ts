@@ -10,7 +10,7 @@ import type { Experiment } from './parts.js';
 import { programFailure } from './programs.js';
 
 /** Seeds of the episodes in which policies are compared, as in an evaluation. @param iteration for `fresh` seeds */
-export function comparedSeeds({ config, setting }: Experiment, iteration?: number): readonly number[] {
+export function testSeeds({ config, setting }: Experiment, iteration?: number): readonly number[] {
   const freshIteration = config.evaluation.seeds === 'fresh' ? iteration : undefined;
   const seeds = evaluationSeeds(config.seed, config.evaluation.episodes, freshIteration);
   // Episodes of remote environments are slow, so play only one.
@@ -18,7 +18,7 @@ export function comparedSeeds({ config, setting }: Experiment, iteration?: numbe
 }
 
 /**
- * Checks an iteration's proposals (`repeats: behaviour`) in episodes of their evaluation (see `comparedSeeds`). A
+ * Checks an iteration's proposals (`repeats: behaviour`) in episodes of their evaluation (see `testSeeds`). A
  * vector plays them only if an earlier one chose the same actions on recorded observations. A search over vectors isn't
  * checked: it learns from a repeat's score where returns are flat, and a generation needs all members.
  */
@@ -26,13 +26,13 @@ export function createRepeatCheck(experiment: Experiment, iteration: number): Re
   const { behavior, buffer, config, setting } = experiment;
   if (config.repeats !== 'behaviour') return undefined;
   const library = programsOf(setting.family);
-  const seeds = comparedSeeds(experiment, iteration);
+  const seeds = testSeeds(experiment, iteration);
   const check: RepeatCheck = async (parameters, siblings, by) => {
     if (library === undefined && by !== 'model') return undefined;
     const entries = entriesBefore(buffer.entries, iteration);
     const failure = library && (await programFailure(experiment, library, entries, [parameters, by], seeds));
     if (failure !== undefined || by === 'tuning') return failure;
-    if (!(await behavior.prepare(entries[0], comparedSeeds(experiment)))) return undefined;
+    if (!(await behavior.prepare(entries[0], testSeeds(experiment)))) return undefined;
     const others: readonly ComparedPolicy[] = [
       ...(await behavior.findSimilar(parameters, entries)),
       ...siblings.map((sibling) => ({ parameters: sibling, iteration })),

@@ -1,4 +1,4 @@
-/** Reasons to end a run: a request, the target, the last iteration, a limit, an unused model, or a failure. */
+/** Reasons to end a run: a request, the target, the last iteration, a limit, no accepted proposal, or a failure. */
 
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import { ModelError } from '../models/language-model.js';

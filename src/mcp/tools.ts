@@ -35,7 +35,7 @@ type EnvironmentList = readonly {
   readonly description: string;
 }[];
 
-/** Keeps the first sentence of the description. */
+/** Keeps the id, the spaces and the first sentence of the description. */
 function shortenEntry({ action, description, id, observation }: EnvironmentList[number]) {
   const [sentence] = description.split(/(?<=[.!?])\s/, 1);
   return { id, observation, action, description: sentence };

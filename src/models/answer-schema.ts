@@ -15,7 +15,7 @@ interface SchemaOptions {
 export const autoSchemaOptions: SchemaOptions = { numbersFirst: true, maxChoices: 1000, maxReasonChars: 300 };
 
 /**
- * Returns the JSON schema of an answer `{"reason": "…", "<key>": [ … ]}`, for models that can enforce it. By default,
+ * Returns the JSON schema of an answer `{"reason": "…", "<key>": [ … ]}`, for servers that can enforce it. By default,
  * the reason comes first, so that a model can think before it commits to numbers. As strict schemas demand, every
  * property is required, and no others are allowed.
  */

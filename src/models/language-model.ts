@@ -95,7 +95,7 @@ export const resolveSampling = (defaults: SamplingChoice, overrides: SamplingCho
 
 /** Callbacks for the attempts of a call. */
 export interface AttemptHooks {
-  /** Called before a retry (unless that avoids the failure); if it returns false, the call ends with that failure. */
+  /** Called before a retry, except for one that avoids the failure. If it returns false, the failure ends the call. */
   readonly mayTryAgain?: (kind: ModelErrorKind) => boolean;
   /** Called with the milliseconds to wait if a rate limit or Retry-After delays an attempt by a second or more. */
   readonly onWait?: ((milliseconds: number) => void) | undefined;
@@ -103,7 +103,7 @@ export interface AttemptHooks {
   readonly onFault?: ((fault: ModelErrorKind | ReplyFault, reason: string) => void) | undefined;
 }
 
-/** Called before each pass of a local model over one prompt, and after the last one, with its tokens read or cached. */
+/** Called before each pass of a local model over a prompt, and after the last one; `read` includes cached tokens. */
 export type OnRead = (read: number, total: number) => void;
 
 export interface GenerateOptions {
@@ -173,7 +173,7 @@ interface ErrorTraits {
   readonly isTemporary?: true;
   /** The calls after this one would fail, too. */
   readonly isFatal?: true;
-  /** The attempt may have generated (and charged for) a reply that never arrived. */
+  /** The attempt may have generated (and charged for) a reply that didn't arrive intact. */
   readonly mayBePaid?: true;
 }
 

@@ -23,7 +23,7 @@ export interface RecordedCall {
 export interface Cassette {
   readonly path: string;
   readonly model: string;
-  /** Calls in order; each iteration rereads them. If a call was repeated, the last one that wasn't aborted counts. */
+  /** Calls in order, reread by each loop over them. If a call was repeated, the last one that wasn't aborted counts. */
   readonly calls: Iterable<RecordedCall>;
 }
 

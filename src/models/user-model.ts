@@ -34,7 +34,7 @@ export async function newUserModel({ path, options }: ModuleModelConfig): Promis
       message: "create didn't return a model",
       hint: 'return an object with the function generate(messages, options)',
     });
-  return checkedModel(userModel, `module/${module.name}`, module.file);
+  return wrapUserModel(userModel, `module/${module.name}`, module.file);
 }
 
 /**
@@ -42,13 +42,13 @@ export async function newUserModel({ path, options }: ModuleModelConfig): Promis
  * @param file the module that made the model; undefined if the model was passed as an object
  * @throws UserError if the id is empty or not a string, or there is no `generate` function
  */
-export function checkedModel(userModel: object, name: string, file?: string): LanguageModel {
+export function wrapUserModel(userModel: object, name: string, file?: string): LanguageModel {
   const { id = name, givesSeveral, generate, open, context, close } = userModel as Partial<UserModel>;
   const origin = file === undefined ? `the model ${id}` : basename(file);
   const subject = file === undefined ? origin : `the model made by ${origin}`;
   const place = file === undefined ? {} : { file };
   if (typeof id !== 'string' || id === '')
-    throw new UserError({ ...place, message: `the id of ${subject} must be a non-empty string`, value: id });
+    throw new UserError({ ...place, field: 'id', message: 'must be a non-empty string', value: id });
   if (typeof generate !== 'function') {
     const hint = 'add generate(messages, options), which returns the text of the reply';
     throw new UserError({ ...place, message: `${subject} has no generate function`, hint });

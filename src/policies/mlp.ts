@@ -53,7 +53,7 @@ export function mlpPolicies(config: MlpConfig, environment: EnvironmentSpec): Po
     parameters,
     description: network,
     build: (vector) => buildNetwork(weightsFrom(network, vector), layers, network),
-    // Like the initial weights of LLM-RL-finetune.
+    // As in LLM-RL-finetune, initial weights are uniform over the range.
     initial: (random) => uniformVector(parameters, random),
   };
 }

@@ -74,6 +74,10 @@ const unboundedSpec = {
 const parametersSchema = z
   .object({ ...parameterFields, decimals: parameterFields.decimals.default(1) })
   .refine(({ low, high }) => low < high, 'low must be below high')
+  .refine(
+    ({ choices = [], decimals }) => choices.every((choice) => Number(choice.toFixed(decimals)) === choice),
+    'choices have more decimals than `decimals` (default: 1) allows',
+  )
   .refine(({ count, names }) => (names?.length ?? count) === count, 'names must have one name per parameter');
 
 const functionSchema = z.custom((value) => typeof value === 'function', 'must be a function');

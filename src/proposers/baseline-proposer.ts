@@ -37,7 +37,7 @@ async function proposeEach(
   return proposed;
 }
 
-/** A search that proposes constants of a program; undefined if it is the other proposer's turn. */
+/** A search that proposes constants of a program; undefined if no tuning is due. */
 type Tuning = { readonly by: string; propose(random: RandomGenerator): Promise<ParameterVector> } | undefined;
 
 /** Replaces a proposer by a search over a program's constants for the candidates that `tuningFor` chooses. */

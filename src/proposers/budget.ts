@@ -1,6 +1,6 @@
 /**
- * Stops a run before any model call that could exceed a limit: what has been used, plus the worst case of the calls in
- * flight and of the next one, must not be more than `limits` allow.
+ * Stops a run before any model call that could exceed a limit: the amounts used, plus the worst case of the calls in
+ * flight and of the next call, must stay within `limits`.
  */
 import type { LimitsConfig } from '../config/limits.js';
 import { languageModelOf, type ModelConfig } from '../config/model.js';
@@ -86,7 +86,7 @@ export interface PlannedRequest {
 export interface Reservation {
   /** Maximum length of a completion, in tokens; undefined if neither a limit nor a setting bounds it. */
   readonly maxTokens: number | undefined;
-  /** True if the limits allow a retry. Then also reserves another worst case if the failed attempt may be billed. */
+  /** True if the limits allow a retry. Reserves another worst case for it if the failed attempt may be billed. */
   readonly mayTryAgain: (kind: ModelErrorKind) => boolean;
   readonly release: () => void;
 }

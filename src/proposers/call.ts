@@ -31,7 +31,7 @@ export interface CallContext {
   readonly onRead?: OnRead | undefined;
   /** Called for each failed attempt, failed call, and fault in a reply. */
   readonly onFault?: AttemptHooks['onFault'];
-  /** Writes a request to disk before it is sent; absent if calls are free. */
+  /** Writes a request to disk before it is sent; absent if requests aren't recorded. */
   readonly send?: ((call: CallRecord) => Promise<SentRequest>) | undefined;
 }
 

@@ -196,7 +196,7 @@ function adaptDistribution(
   const stepGain = Math.sqrt(stepPathRate * (2 - stepPathRate) * effectiveParents);
   distribution.stepPath = stepPath.map((value, i) => (1 - stepPathRate) * value + stepGain * whitened[i]!);
 
-  // Equation (45). A long step path stalls the other path, so that the covariance doesn't outgrow the step size.
+  // Equation (45). A long step path stalls the other path, so that C doesn't grow too fast while sigma is too small.
   const expected = Math.sqrt(1 - (1 - stepPathRate) ** (2 * generations)) * (1.4 + 2 / (n + 1)) * meanLength;
   const isMoving = norm(distribution.stepPath) < expected;
   const gain = isMoving ? Math.sqrt(pathRate * (2 - pathRate) * effectiveParents) : 0;

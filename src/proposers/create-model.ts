@@ -61,7 +61,7 @@ function customModelError(id: string): UserError {
   });
 }
 
-/** Creates a local model; reports problems with its files under `model.path`. */
+/** Creates a local model. Errors about its files name the field `model.path`. */
 function createLocal(config: LocalConfig): LanguageModel {
   const path = modelDirectory(config.path);
   try {

@@ -49,7 +49,7 @@ const createClimbState = () =>
     },
   );
 
-/** Probability that a corner move changes a coordinate. */
+/** Probability that a move to the ends of the range changes a coordinate; see `createMix`. */
 const cornerProbability = 0.35;
 
 /**

@@ -28,7 +28,7 @@ export class BehaviorTest {
     ParameterVector,
     { readonly key: string; readonly result: Promise<EpisodeResults> }
   >();
-  /** The evaluations of the run by their actions on the recorded observations. */
+  /** The evaluations of the run, by the hash of their actions on the recorded observations. */
   readonly #byActions = new Map<string | undefined, ComparedPolicy[]>();
   #indexedCount = 0;
 

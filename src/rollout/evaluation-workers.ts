@@ -10,7 +10,7 @@ import { type Observations, PlayerThread, type WorkerPolicy, type WorkerSetup } 
 const closingMs = 1000;
 /** Time to start a worker with the slowest environment. With `auto`, extra threads start after this much play time. */
 const startMs = 600;
-/** With `auto`, shorter episodes are played in a single thread, because sending them to others takes about as long. */
+/** With `auto`, shorter episodes are played in a single thread, because sending one to another thread takes as long. */
 const minEpisodeMs = 0.5;
 
 /**
@@ -87,7 +87,7 @@ export class EvaluationWorkers {
         const playStartMs = performance.now();
         const episodes = await player.play(policy, tasks.slice(firstIndex, next)).catch((error: unknown) => {
           if (!(error instanceof ProgramFault)) throw error;
-          // A program that throws leaves its thread intact.
+          // A program that fails leaves its thread intact.
           faults[firstIndex] = error;
           next = tasks.length;
           return [];

@@ -113,7 +113,7 @@ export async function evaluate(
 export const shouldRecord = (episode: number, { record }: Pick<EvaluationSetup, 'record'>): boolean =>
   record === 'all' || (record === 'first' && episode === 0);
 
-/** Maximum absolute value of a return; means and variances of larger returns would overflow. */
+/** Maximum absolute value of a return; means and variances of larger returns could overflow. */
 const maxReturn = 1e150;
 
 function requireValidReturn(value: number, { environment }: EvaluationSetup, seed: number): void {
@@ -184,7 +184,7 @@ export async function actionsOn(
   return actionsOf(family.build(parameters), episodes);
 }
 
-/** Plays many episodes at a time, with the same results as `rollout`. @throws like `evaluate` */
+/** Plays many episodes at a time, with the same results as `rollout`. */
 async function playRemotely(
   environment: RemoteEnvironment,
   policy: Policy,

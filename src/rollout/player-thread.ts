@@ -33,7 +33,7 @@ export type PlayerRequest =
   | { readonly kind: 'actions'; readonly policy: WorkerPolicy; readonly episodes: Observations }
   | { readonly kind: 'close' };
 
-/** Replies arrive in the order of the requests. */
+/** Responses arrive in the order of the requests. */
 export type PlayerResponse = { readonly value: unknown } | { readonly error: SerializedError };
 
 type SerializedError =

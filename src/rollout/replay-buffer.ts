@@ -1,6 +1,6 @@
 import type { ParameterVector } from '../policies/policy.js';
 
-/** The data of a candidate that baselines use. */
+/** The part of a candidate that baselines use. */
 export interface ScoredParameters {
   readonly parameters: ParameterVector;
   /** Mean return. */
@@ -8,8 +8,8 @@ export interface ScoredParameters {
 }
 
 /**
- * One evaluated candidate: a line of `evaluations.jsonl`. Contains no timestamps, so the same seed gives the
- * same bytes.
+ * One evaluated candidate: a line of `evaluations.jsonl`. Contains no timestamps, so the same seed and
+ * replies give the same bytes.
  */
 export interface BufferEntry extends ScoredParameters {
   /** 0 for the warm-up, then 1, 2, … */

@@ -26,7 +26,7 @@ export async function makeTask(source: EnvironmentSource, reward: string | undef
   return reward === undefined ? environment : withRewards(environment, await loadRewardFunction(reward));
 }
 
-/** Opens an environment. @param reward path of a reward module @throws UserError if either can't be opened or loaded */
+/** Opens an environment, with the reward module at `reward`, if set. @throws UserError if either can't be loaded */
 export async function openTask(
   source: EnvironmentSource,
   reward: string | undefined,

@@ -26,7 +26,7 @@ export const stageOf = ({ purpose }: Pick<CallRecord, 'purpose'>): string =>
 export interface ShownEvaluations {
   /** Indices of the listed evaluations in the replay buffer, from 0; oldest first. */
   readonly evaluations: readonly number[];
-  /** The score of the best evaluation in memory, which prompts name as the best; absent if there is none. */
+  /** The best score that the prompt contains; absent if there is none. */
   readonly best?: number;
 }
 

@@ -63,7 +63,7 @@ export interface Noise {
   readonly episodes: number;
   /** Lead of the best policy over the best one that acts differently. */
   readonly lead: number;
-  /** Minimum number of episodes for the lead to exceed the floor; absent if there is no lead. */
+  /** Minimum number of episodes for the lead to reach the floor; absent if there is no lead. */
   readonly needed?: number;
 }
 
@@ -136,7 +136,7 @@ export type RunEvent =
       readonly run: string;
       readonly environment: string;
       readonly model: string;
-      /** Number of parameters; absent if policies are programs. */
+      /** Number of parameters; 0 for an agent run, absent if policies are programs. */
       readonly parameters?: number;
       readonly iterations: number;
       readonly resumedAt?: number;

@@ -60,7 +60,7 @@ const newStartHints = {
 
 type Kind = keyof typeof newStartHints;
 
-/** @throws UserError that names each changed setting that must not change within a run */
+/** @throws UserError that names the changed settings that must not change within a run, if there are any */
 export function rejectDifferences(oldConfig: object, config: object, kind: Kind = 'run'): void {
   requireSameSettings(fixedSettings(oldConfig), config, "can't change within a run", newStartHints[kind]);
 }

@@ -78,7 +78,7 @@ export function readManifest(path: string): Manifest {
 
 function readValidJson<T extends z.ZodType>(file: string, shape: T): z.output<T> {
   const damagedError = (message: string) =>
-    new UserError({ file, message, hint: 'restore this file from a copy; the logs are not affected' });
+    new UserError({ file, message, hint: 'check its permissions or restore a copy; the logs are separate' });
   let content: unknown;
   try {
     // Manifests may be untrusted, and terminals show their text. Programs are escaped later, when they are shown;

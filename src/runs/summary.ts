@@ -55,7 +55,7 @@ export function summaryOf(path: string, manifest = readManifest(path)): RunSumma
   };
 }
 
-/** The last line of `--json` output. */
+/** The last line that `run` and `resume` print with `--json`. */
 export interface RunResult extends Pick<Manifest, 'reason' | 'noise' | 'usage' | 'caps'> {
   /** Path of the run directory. */
   readonly run: string;

@@ -2,7 +2,7 @@ import { mean } from './descriptive.js';
 
 const roundCount = (count: number) => Math.ceil(Math.log2(count));
 
-/** The largest number of competitors, up to `limit`, for which a budget allows each two or more episodes per round. */
+/** The largest number of competitors, up to `limit`, that can each play two episodes per round within the budget. */
 export const maxCompetitors = (budget: number, limit: number): number => {
   let count = limit;
   while (count > 1 && 2 * count * roundCount(count) > budget) count--;

@@ -9,7 +9,7 @@ import { loadConfig, parseConfig } from '../config/load.js';
 import { checkedEnvironment, type UserEnvironment } from '../environments/catalogue/module-environment.js';
 import { customPrefix } from '../environments/catalogue/open.js';
 import { assemble, type OwnParts } from '../experiment/setup/assemble.js';
-import { checkedModel, type UserModel } from '../models/user-model.js';
+import { type UserModel, wrapUserModel } from '../models/user-model.js';
 import { newRunPath } from '../runs/create.js';
 import type { RunEvent } from '../runs/events.js';
 import { runFiles } from '../runs/reader.js';
@@ -62,7 +62,7 @@ export async function runLibrary(
         () => newRunPath({ runDir, runsDir }, file, context, config.name),
         context,
       );
-  // Nothing is left to do in a complete run.
+  // A string means that nothing is left to do.
   const directory = typeof run === 'string' ? chosenDir! : run.directory.path;
   if (typeof run !== 'string') {
     const display = { show: options.onEvent ?? (() => undefined), close: () => undefined };
@@ -80,7 +80,7 @@ function ownParts({ environment, model }: RunOptions): OwnParts {
       value: name,
     });
   return {
-    ...(model && { model: checkedModel(model, 'model') }),
+    ...(model && { model: wrapUserModel(model, 'model') }),
     ...(environment && { environment: checkedEnvironment(environment, `${customPrefix}${name}`) }),
   };
 }

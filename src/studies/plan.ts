@@ -142,7 +142,8 @@ export function openPart({ directory, record }: PlanStore): void {
       hint: 'stop it, or wait for it to finish',
     });
   const file = join(directory, planFile);
-  const text = `${JSON.stringify(record(readOwnJson(file)), null, 2)}\n`;
+  const stored = readOwnJson(file) as { readonly command?: string } | undefined;
+  const text = `${JSON.stringify({ ...record(stored), command: stored?.command }, null, 2)}\n`;
   // All parts write the same record.
   const isWritten = () => JSON.stringify(readOwnJson(file), null, 2) === text.trimEnd();
   if (isWritten()) return;
@@ -166,7 +167,7 @@ export const isComplete = (path: string): boolean =>
 export const hashOf = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('hex');
 
-/** Assembles a config before any run starts, so that errors surface early. @param name of the config, for errors */
+/** Assembles a config before any run starts, so that errors surface early. @param name identifies it in errors */
 export const checkConfig = (
   config: Config,
   env: Readonly<Record<string, string | undefined>>,

@@ -57,7 +57,7 @@ export interface PlanOutcome {
 }
 
 interface PlanReporter<Result> {
-  /** Writes the results so far, given the failures. Called at the start and end and after each run; not for a part. */
+  /** Writes the results so far: at the start, after each run and at the end, but never for a part of the plan. */
   readonly write: (failures: readonly PlanFailure[]) => Result;
   /** Prints the results at the end. */
   readonly print: (result: Result, outcome: PlanOutcome) => void;
@@ -66,8 +66,8 @@ interface PlanReporter<Result> {
 }
 
 /**
- * Executes the remaining runs of a plan and prints the results. After the first stop request, each run finishes its
- * iteration; after the second, it stops immediately. Returns the exit code.
+ * Executes the remaining runs of a plan and prints the results. The first stop request lets calls and evaluations in
+ * flight finish; the second aborts them. Returns the exit code.
  * @throws UserError if the directory can't be used, or a cluster job can't be submitted or queried
  * @throws system errors; any other error of a run counts as its failure
  */

@@ -35,11 +35,11 @@ interface Watcher {
   readonly name: string | undefined;
   /** Config keys whose values the page shows. */
   readonly keys: readonly string[];
-  /** Changes when a file that the page shows changes. */
+  /** Changes when one of the files of the shown item changes (`filesOf`). */
   version: string;
 }
 
-/** Returns the files that the page of an item shows. */
+/** Returns the files whose changes make the page of an item out of date. */
 function filesOf({ item: { kind }, path }: LocatedItem): readonly string[] {
   const { calls, episodes, evaluations, events } = logFilesIn(path);
   const manifest = join(path, runFiles.manifest);

@@ -1,6 +1,6 @@
 /** A fault is reported with its reason when it first happens, and so is a wait. */
 import { describe, expect, it } from 'vitest';
-import { checkedModel } from '../../src/models/user-model.js';
+import { wrapUserModel } from '../../src/models/user-model.js';
 import type { RunEvent } from '../../src/runs/events.js';
 import { createDisplay } from '../../src/studies/run-progress.js';
 import { quick, recordingContext, runExperimentFrom, seededModel } from '../support/experiments.js';
@@ -44,7 +44,7 @@ describe('the first fault of each kind', () => {
     const generate = () => {
       throw new Error('Reduce of empty array');
     };
-    const broken = checkedModel({ generate, context: () => undefined }, 'module/mine');
+    const broken = wrapUserModel({ generate, context: () => undefined }, 'module/mine');
     await expect(broken.context?.().catch(() => 'failed')).resolves.toBeUndefined();
     const { events } = await runExperimentFrom(config, { model: broken });
     const message = expect.stringContaining('generate threw: Reduce of empty array');
@@ -52,7 +52,7 @@ describe('the first fault of each kind', () => {
   });
 
   it('is reported for a reply without text', async () => {
-    const empty = checkedModel({ generate: () => ({ text: '', faults: ['no-text'] }) }, 'module/mine');
+    const empty = wrapUserModel({ generate: () => ({ text: '', faults: ['no-text'] }) }, 'module/mine');
     const { events } = await runExperimentFrom(config, { model: empty });
     expect(faultsIn(events)).toEqual([{ kind: 'fault', fault: 'no-text', message: 'a reply without text' }]);
   });

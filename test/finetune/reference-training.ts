@@ -7,7 +7,7 @@ import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import { readTensorBytes, type StoredTensors } from '../../src/models/local/weights/safetensors.js';
 import { referenceDirectory } from '../models/local/fixture.js';
 
-/** What PEFT computed in training. */
+/** Results of training with PEFT. */
 export interface ReferenceTraining {
   readonly examples: readonly TokenExample[];
   readonly lora: LoraSettings;
@@ -47,7 +47,7 @@ function readFile(name: string): File {
   return JSON.parse(readFileSync(path.join(referenceDirectory(name), 'reference.json'), 'utf8')) as File;
 }
 
-/** The examples before they became tokens. */
+/** The examples as text. */
 export function trainingTexts(
   name: string,
 ): readonly { readonly user: string; readonly assistant: string }[] {

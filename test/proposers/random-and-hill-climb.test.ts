@@ -101,7 +101,7 @@ describe('hill climbing', () => {
   });
 });
 
-describe('a mix of corner and Gaussian moves', () => {
+describe('a mix of boundary and Gaussian steps', () => {
   const spec: ParameterSpec = { count: 10, kind: 'float', low: -6, high: 6, decimals: 1 };
   const inside = Array.from({ length: 10 }, (_, i) => (i - 5) / 10);
   const proposed = async (count: number, history: readonly ScoredParameters[]) => {

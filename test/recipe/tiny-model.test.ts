@@ -20,7 +20,7 @@ beforeAll(() => {
 const texts = (text: string) => tokenizer.encodeText(text).map((id) => tokenizer.decode([id]));
 
 describe('the tiny model', () => {
-  it('encodes each key and each number with up to one decimal as one token', () => {
+  it('encodes each of its 64 keys, and each number of its grid, as one token', () => {
     expect(texts('params[0]: 0.0')).toEqual(['params[0]:', ' 0.0']);
     for (let i = 0; i < 64; i++) {
       const value = (((i * 19) % 121) / 10 - 6).toFixed(1).replace('-0.0', '0.0');

@@ -11,7 +11,7 @@ export type GgufTensorType = 'F32' | 'F16' | 'BF16' | 'Q8_0';
 const alignment = 32;
 const align = (bytes: number) => Math.ceil(bytes / alignment) * alignment;
 
-/** @param tensors `dtype` is one of `blockTypes` */
+/** @param tensors each `dtype` must be that of one of the `blockTypes` */
 export function* ggufParts(metadata: GgufMetadata, tensors: readonly TensorToWrite[]): Generator<Uint8Array> {
   const head = ggufHeader(metadata, tensors);
   yield head;

@@ -197,7 +197,7 @@ const stepSchema = z.looseObject({
   single: z.array(z.looseObject({ SpecialToken: z.looseObject({ id: z.string() }).optional() })).default([]),
 });
 
-/** Control tokens around every text; undefined without a template: then `tokenizer_config.json` may request BOS. */
+/** Control tokens that the post-processor's template puts around every text; undefined if it has no template. */
 function frameOf(processor: unknown): { first: string; last: string } | undefined {
   const sequence = z.looseObject({ processors: z.array(stepSchema) }).safeParse(processor).data;
   const steps = sequence?.processors ?? [stepSchema.safeParse(processor).data];

@@ -10,7 +10,7 @@ export const hadChoice = (allowed: readonly number[] | null): boolean => allowed
 export interface RlTask {
   /** Plays `size` episodes from each start, or for each run in flight; `seed` is for sampling. */
   play(sampler: Sampler, starts: readonly number[], size: number, seed: number): Promise<readonly Group[]>;
-  /** Evaluates the model in these starts, or in the runs that they determine; `seed` is for sampling. */
+  /** Evaluates the model from these starts, or in the runs that they determine; `seed` is for sampling. */
   measure(sampler: Sampler, starts: readonly number[], seed: number): Promise<Measurement>;
   /** State that the next groups depend on, in addition to the starts; stored in checkpoints. */
   readonly progress?: { save(): string; restore(saved: string): Promise<void> };

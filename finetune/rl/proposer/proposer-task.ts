@@ -101,7 +101,7 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
           mean(
             baselines.length === 0
               ? answeredPrompts.flatMap(({ rewards }) => rewards)
-              : baselines.map(({ returns }) => winScore(best, returns[i]!)),
+              : baselines.map((one) => winScore(best, one.bestReturns[i]!)),
           ),
         ),
         ...(scores.length > 0 && { policyReturn: mean(scores) }),
@@ -110,8 +110,10 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
       };
     },
     ...(config.baselines.length > 0 && {
-      baselines: async (starts) =>
-        (await getBaselines(starts)).map(({ returns, ...one }) => ({ ...one, bestReturn: mean(returns) })),
+      async baselines(starts) {
+        const played = await getBaselines(starts);
+        return played.map(({ bestReturns, ...one }) => ({ ...one, bestReturn: mean(bestReturns) }));
+      },
     }),
     progress: { save: () => trainingRuns.save(), restore: (saved) => trainingRuns.restore(saved) },
     close: () => trainingRuns.close(),

@@ -123,7 +123,7 @@ export async function openRun(
 
 interface PlayedBaseline {
   readonly label: string;
-  readonly returns: readonly number[];
+  readonly bestReturns: readonly number[];
   /** Mean number of episodes per run. */
   readonly episodes: number;
 }
@@ -150,7 +150,7 @@ export async function playBaseline(
   }
   return {
     label: results[0]!.label,
-    returns: results.map(({ best }) => best),
+    bestReturns: results.map(({ best }) => best),
     episodes: mean(results.map(({ episodes }) => episodes)),
   };
 }

@@ -1,7 +1,7 @@
 /**
  * Proximal policy optimization (Schulman et al. 2017, arXiv 1707.06347) with a value head on the decoder's
- * last hidden state. Policy and value losses are means over the update's tokens. The KL penalty doesn't appear here,
- * because it is part of the rewards.
+ * last hidden state. Policy and value losses are means over the tokens of an optimizer step. The KL penalty
+ * doesn't appear here, because it is part of the rewards.
  */
 
 import type { Value } from '../../../src/models/local/graph/graph.js';

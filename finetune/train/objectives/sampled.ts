@@ -24,11 +24,12 @@ export interface RlExample extends TokenSequence {
 
 export interface PolicyObjective {
   readonly objective: Objective;
-  /** Forward pass before the update, without inputs; gives log-probabilities, `entropy` and a value head's `values`. */
+  /** Reads the tokens before an update: gives their log-probabilities, `entropy` and a value head's `values`. */
   readonly reading: Objective;
   /**
-   * Returns the inputs of each example. Token weights are normalized over the whole update, so that the losses and
-   * gradients of its parts add up.
+   * Returns the inputs of each example. Token weights are normalized over all examples, so that the losses and
+   * gradients of the parts of an optimizer step add up.
+   * @param update the examples of one optimizer step
    * @param progress fraction of training completed, in [0, 1], for scheduled coefficients
    * @throws Error if a completion lacks a number that the objective needs
    */
@@ -45,7 +46,7 @@ export interface PolicyContext {
   readonly maxCompletionTokens: number;
 }
 
-/** 1 / (tokens in the update), so that all tokens have equal weight. */
+/** 1 / (trained tokens of all examples), so that all tokens have equal weight. */
 export function tokenMean(update: readonly TokenSequence[]): (example: TokenSequence) => number {
   const total = update.reduce((sum, example) => sum + trainedLength(example), 0);
   return () => 1 / Math.max(1, total);

@@ -47,7 +47,7 @@ const declared = [
 const baselines = {
   random: 'random search',
   hill: 'hill climbing',
-  mix: 'corner and Gaussian moves',
+  mix: 'boundary and Gaussian steps',
   cma: 'CMA-ES',
   gp: 'Gaussian process',
 };

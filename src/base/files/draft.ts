@@ -44,7 +44,7 @@ export const isTaken = (output: string): boolean => existsSync(output) && !isRep
 
 /**
  * True if the command that wrote this output was killed after completing it, and the output hasn't changed since.
- * If so, the same command may replace it.
+ * If so, it may be replaced, e.g. by repeating the command.
  */
 export function isReplaceable(output: string): boolean {
   const lock = lockPath(output);

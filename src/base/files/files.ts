@@ -21,7 +21,7 @@ import { closestMatch, messageOf, UserError } from '../errors.js';
 import { isMatch } from '../pattern.js';
 import { parseJson } from './json-depth.js';
 import { withPath } from './json-lines.js';
-import { maxPartLength, readRegularFile, requireShortNames, type SymlinkMode } from './regular-file.js';
+import { maxStemLength, readRegularFile, requireShortNames, type SymlinkMode } from './regular-file.js';
 
 /**
  * Replaces a file atomically: a crash, even of the system, leaves either the old or the new file. If writing fails,
@@ -137,8 +137,8 @@ export function makeDirectory(path: string, field = '--run-dir'): void {
  */
 export function plainName(text: string, fallback: string): string {
   const name = text.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-._]+/, '') || fallback;
-  if (name.length <= maxPartLength) return name;
-  return `${name.slice(0, maxPartLength - 9)}-${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
+  if (name.length <= maxStemLength) return name;
+  return `${name.slice(0, maxStemLength - 9)}-${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
 }
 
 /** Maximum size of a JSON file in bytes; the vocabularies of current models are smaller. */

@@ -82,7 +82,7 @@ function tooLargeError(file: string, size: number, maxBytes: number): UserError 
 const maxNameLength = 235;
 
 /** Maximum length, in characters, of a name to which a time or number is appended. */
-export const maxPartLength = 120;
+export const maxStemLength = 120;
 
 /** Explains why a string can't be a file name; undefined if it can. */
 function nameProblem(name: string): string | undefined {

@@ -28,7 +28,7 @@ export interface SchemaNode {
   readonly default?: unknown;
   readonly description?: string;
   readonly examples?: readonly unknown[];
-  /** Another field with the same keys; its section documents them. */
+  /** Another field with the same keys; the reference documents them only in that field's section. */
   readonly like?: string;
   /** Names that users may try instead of this key; the error message suggests the key. */
   readonly aliases?: readonly string[];

@@ -28,7 +28,7 @@ export interface ConfigSource {
 
 /** Maximum number of characters. */
 const maxTextLength = 256_000;
-/** Maximum number of characters that may end a key: `yaml` compares each key with all earlier ones of its mapping. */
+/** Maximum number of `:`, `?` and `,`, because `yaml` compares each key with all earlier ones of its mapping. */
 const maxKeys = 5_000;
 const maxDepth = 100;
 

@@ -54,9 +54,10 @@ export const binKeys: readonly string[] = [
 const nameOf = (id: string) => id.replace(/-v\d+$/, '');
 
 /**
- * The bins of each dimension of an environment's observations, and the keys that set their numbers: `num_…_bins`, or
- * the lists in `states`. A dimension that the config doesn't discretise gets a single bin, so the table doesn't depend
- * on it. Undefined if `observationBins` lacks the environment. @throws UserError if all dimensions have a single bin
+ * The bins of each dimension of an environment's observations, and the config keys that determine their numbers:
+ * `num_…_bins`, or `states`, which lists the bins. A dimension that the config doesn't discretise gets a single bin, so
+ * the table ignores it. Undefined if `observationBins` lacks the environment.
+ * @throws UserError if all dimensions have a single bin
  */
 export function binsOf(foreign: ForeignConfig, id: string) {
   const dimensions = observationBins[nameOf(id)];

@@ -107,7 +107,7 @@ function importTrajectories(draft: ImportDraft, policy: string, prompts: string)
   }
 }
 
-/** Ollama would truncate longer prompts, so the history gets half of the context. */
+/** Prompts and replies must fit into Ollama's context together, so the history gets half of it. */
 function importContext(draft: ImportDraft): void {
   const { config, foreign } = draft;
   if ((config.model as { provider?: string } | undefined)?.provider !== 'ollama') return;

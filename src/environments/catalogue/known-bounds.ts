@@ -27,7 +27,7 @@ const infinity = Number.POSITIVE_INFINITY;
 const returnRanges: Readonly<Record<string, (options: Options, steps: number, id: string) => Interval>> = {
   CartPole: (options, steps) => (option(options, 'sutton_barto_reward', false) ? [-1, 0] : [1, steps]),
   MountainCar: (_options, steps) => [-steps, -1],
-  // The costs of actions are unbounded here and in Reacher, because actions aren't clipped.
+  // The costs of actions are unbounded here and in Reacher, because they use the unclipped actions.
   MountainCarContinuous: () => [-infinity, 100],
   // θ² + 0.1 θ̇² + 0.001 u², with |θ| ≤ π, |θ̇| ≤ 8 and the torque clipped at 2.
   Pendulum: (_options, steps) => [-(Math.PI ** 2 + 6.4 + 0.004) * steps, 0],

@@ -102,9 +102,9 @@ const power = 0.0015;
 
 /**
  * The mountain car with a continuous force (Gymnasium's MountainCarContinuous). The force is clipped to ±1, but each
- * step costs 0.1·action² before clipping; the goal earns 100. Observation: position and velocity. The state is float32
- * from the first step on, so rounding errors accumulate. Precision follows NumPy's rules: a float32 combined with a
- * Python number yields a float32; combined with a float64, it yields a float64.
+ * step costs 0.1·action², unclipped; the goal earns 100. Observation: position and velocity. The state
+ * is float32 from the first step on, so rounding errors accumulate. Precision follows NumPy's rules: a float32 combined
+ * with a Python number yields a float32; combined with a float64, it yields a float64.
  */
 export class MountainCarContinuous implements Task<readonly number[]> {
   readonly observationSpace = observationSpace;

@@ -105,7 +105,7 @@ function compile(mujoco: MainModule, name: ModelName): MujocoModel {
 
 const stateParts = [
   'qpos', // positions and angles of the joints, in m and rad
-  'qvel', // their velocities, in m/s and rad/s
+  'qvel', // velocities of the joints, in m/s and rad/s
   'ctrl', // controls of the actuators
   'qfrc_constraint', // constraint forces on each joint
   'xpos', // three coordinates in m per body; below, per site, joint and geom

@@ -126,7 +126,7 @@ const stepReplySchema = z.object({ steps: z.array(stepSchema) });
  * in the order of their space; discrete values combined with real numbers become real numbers.
  * @param id with the prefix: `gymnasium:Ant-v5`, `gymnasium:module:Env-v0`
  * @param options keyword arguments of `gymnasium.make`
- * @throws UserError if Python, a package or the environment is missing or fails, or a space isn't numeric or too large
+ * @throws UserError if Python, a package or the environment is missing or fails, or a space is too large or not numeric
  */
 export async function openPythonEnvironment(
   id: string,

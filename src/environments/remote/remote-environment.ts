@@ -20,7 +20,7 @@ export interface EpisodeBatch {
   readonly info?: ((slot: number) => TextInfo) | undefined;
   /** The player's task in a slot's episode, if known. */
   objective?(slot: number): string | undefined;
-  /** Commands that win a slot's episode from its start; empty if unknown. @throws EnvironmentError if it fails */
+  /** Commands that win a slot's episode from its start; empty if unknown. @throws EnvironmentError */
   gold?(slot: number): Promise<readonly string[]>;
 }
 

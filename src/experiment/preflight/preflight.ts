@@ -120,7 +120,7 @@ function promptFindings({ config, family }: Assembly, { first }: PromptSize): re
   ];
 }
 
-/** Warns about prompt sets with a number format that the embedded model doesn't understand. */
+/** Warns about built-in prompt sets that the embedded model doesn't understand. */
 function notationFindings(config: Config): readonly MaybeFinding[] {
   const { model, prompts } = config;
   const isEmbedded = (section: SingleModelConfig | undefined) =>
@@ -205,7 +205,7 @@ function lengthFindings(
   ];
 }
 
-/** Reports limits that would stop the run before its first iteration. */
+/** Reports limits that would stop the run before its first proposal. */
 function limitFindings(assembly: Assembly, { first }: PromptSize): readonly MaybeFinding[] {
   const { candidates, limits, warmup } = assembly.config;
   const warmupCount = warmup.policies + assembly.imported.length;

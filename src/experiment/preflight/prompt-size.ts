@@ -17,13 +17,13 @@ import type { Assembly } from '../setup/assemble.js';
 
 type PromptParts = Pick<Assembly, 'config' | 'environment' | 'family' | 'prompts' | 'imported'>;
 
-/** All numbers of tokens except `minTokens` are high estimates. */
+/** All numbers of tokens except `minTokens` are exact or high estimates. */
 export interface PromptSize {
   /** The first prompt, after a warm-up with made-up returns. */
   readonly first: {
     readonly messages: readonly ChatMessage[];
     readonly tokens: number;
-    /** A low estimate. */
+    /** Exact or a low estimate. */
     readonly minTokens: number;
   };
   /** The last prompt, whose history is the longest. */
@@ -42,7 +42,7 @@ export interface PromptSize {
   readonly tokenBound: number;
 }
 
-/** A program that a model writes usually has fewer tokens. */
+/** Assumed tokens of a program; those that models write are usually shorter. */
 const programTokens = 500;
 /** Tokens of the explanation in a reply. */
 const reasonTokens = 50;

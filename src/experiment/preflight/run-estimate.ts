@@ -33,11 +33,11 @@ export interface RunEstimate {
 interface ModelCalls {
   readonly model: object;
   readonly calls: number;
-  /** Maximum number of calls: a leg of a relay lasts up to twice as long while all returns are equal. */
+  /** Maximum before corrections: a leg of a relay lasts up to twice as long while all returns are equal. */
   readonly most: number;
   /** Prompts that are processed: fewer than calls if one prompt yields several candidates. */
   readonly prompts: number;
-  /** Expected share of the calls. */
+  /** Share of these run early, and members of a portfolio share calls that the run is expected to make. */
   readonly share: number;
   /** Tokens in a prompt. */
   readonly tokens: number;

@@ -24,7 +24,7 @@ const brokenFinding = (field: string, message: string, hint: string): Finding =>
   hint,
 });
 
-/** An optional part that is missing. */
+/** An optional part that is missing or can't be used. */
 const missingPart = (field: string, message: string, hint: string): Finding => ({
   ...okFinding(field, message),
   hint,

@@ -188,7 +188,7 @@ function importedParameters(
   }
   if (meaningKey(loadConfig({ file: join(path, runFiles.config) }).config.policy) !== meaningKey(policy)) {
     throw importError(
-      "that run's parameters have a different meaning, because its policy differs in kind, projection, hidden or activation",
+      "that run's parameters have a different meaning, because its policy differs in more than low, high and decimals",
     );
   }
   const { count, low, high } = family.parameters;
@@ -221,6 +221,7 @@ export const languageModelsOf = ({ proposer, stages }: Assembly): readonly Langu
 
 /** A string that is equal for policies of the same kind whose parameters have the same meaning. */
 function meaningKey(policy: PolicyConfig | undefined): string {
-  if (policy?.kind === 'mlp') return JSON.stringify([policy.projection, policy.hidden, policy.activation]);
-  return JSON.stringify(policy?.kind === 'linear' ? [policy.projection] : []);
+  if (policy === undefined || policy.kind === 'module' || policy.kind === 'program') return `${policy?.kind}`;
+  const { low: _low, high: _high, decimals: _decimals, ...meaning } = policy;
+  return JSON.stringify(meaning);
 }

@@ -123,7 +123,7 @@ export function adaptDialect(
 /** Fields that are no longer sent once the server rejects them, unless the config sets them. */
 const droppableFields = ['seed', 'n', 'temperature', 'top_p', 'top_k', 'min_p', 'repetition_penalty'];
 
-/** Switches to the other name of the token limit if the server rejected the current one. @returns whether it did */
+/** Switches to the other name of the token limit if the error cites `max_completion_tokens`. @returns whether it did */
 function renameLimit(dialect: Dialect, sent: RequestFields, message: string): boolean {
   const name = sent.max_tokens === undefined ? 'max_completion_tokens' : 'max_tokens';
   const other = name === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';

@@ -50,7 +50,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   let canThink = false;
   /** Set if the model's template drops system messages. */
   let warning: string | undefined;
-  /** False once the server has rejected a schema for the answer. */
+  /** False once the server has rejected a schema under `format: auto`. */
   let acceptsSchema = true;
   const expect = (promptTokens: number) => {
     if (config.contextTokens !== undefined) return;

@@ -29,7 +29,7 @@ type Choice = z.output<typeof choiceSchema>;
 const responseSchema = z.object({ choices: z.array(choiceSchema).min(1), usage: z.unknown().optional() });
 export type ChatCompletion = z.output<typeof responseSchema>;
 
-/** @throws AttemptError if the response isn't a chat completion, or states an error */
+/** @throws AttemptError if the response isn't a chat completion, or contains an error with an HTTP status */
 export function readChatCompletion(response: unknown): ChatCompletion {
   const parsed = responseSchema.safeParse(response);
   // OpenRouter and others report errors with HTTP 200, in place of the choices or inside one.

@@ -10,8 +10,8 @@ type SampledModel = Pick<
 >;
 
 /**
- * Returns the sampling settings of a new run. By default, free text is sampled as the publisher recommends; under a
- * constraint, sampling is plain: otherwise, models repeat the parameters in the prompt (docs/results/real-models.md).
+ * Returns the sampling settings of a new run. By default, they are the publisher's with `format: text`, and plain with
+ * other formats: otherwise, models repeat the parameters in the prompt (docs/results/real-models.md).
  */
 export function defaultSampling(model: SampledModel): Sampling {
   const path = modelDirectory(model.path);
@@ -23,7 +23,7 @@ export function defaultSampling(model: SampledModel): Sampling {
 
 /**
  * Adds settings that affect replies to the config of a new run: sampling settings, whose defaults later versions may
- * change, and the number of threads, which depends on the machine's load (unset for models that share a process).
+ * change, and the number of threads, which depends on the machine's load (but not for models that share a process).
  */
 export const withLocalDefaults = <Config extends LocalConfig>(model: Config): Config => ({
   ...model,

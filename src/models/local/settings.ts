@@ -27,7 +27,7 @@ export function withModelField<T>(field: string, work: () => T): T {
 
 /**
  * Returns the directory or GGUF file of a model, an adapter or a training result.
- * @throws UserError if the package or a store doesn't contain the model, or an `hf:` reference is invalid
+ * @throws UserError if the package or the Hugging Face cache lacks the model, or an `hf:` reference is invalid
  */
 export function modelDirectory(path: string, cwd?: string, field = 'model.path'): string {
   if (isHfReference(path)) return withModelField(field, () => hfModelPath(path));

@@ -104,7 +104,7 @@ function traceNumbers(script: Script, act: FunctionNode, withArithmetic: boolean
     });
   }
 
-  /** Returns the values that a node assigns to the variable or its elements, or passes as the parameter. */
+  /** Returns what a node assigns to the variable or its elements; for a function, what calls pass as the parameter. */
   function assignedValues(name: string, node: AnyNode): Nodes {
     const isNamed = (pattern: AnyNode) => namesIn(pattern).includes(name);
     switch (node.type) {
@@ -142,7 +142,7 @@ function traceNumbers(script: Script, act: FunctionNode, withArithmetic: boolean
   }
 }
 
-/** Returns the parts of an expression that determine its value, or part of it. */
+/** Returns the parts of an expression that its value, or part of it, is chosen or computed from. */
 function partsOf(node: AnyNode): Nodes {
   switch (node.type) {
     case 'ConditionalExpression':

@@ -7,8 +7,8 @@ import { ProgramFault } from './program.js';
 import { isFunction, lineAt, nodesIn, syntaxTree, topLevelDeclaration } from './syntax.js';
 
 /**
- * Checks `observation.name` and `{ name } = observation` in `act`, and `{ name }` as its parameter. Skips programs that
- * assign to the observation or its members, or redeclare its name.
+ * Checks `observation.name` and `const { name } = observation` in `act`, and `{ name }` as its parameter. Skips
+ * programs that assign to the observation or its members, or redeclare its name.
  * @throws ProgramFault for the first name that is neither a component nor a property of arrays
  */
 export function requireComponents(source: string, environment: EnvironmentSpec): void {

@@ -136,7 +136,7 @@ function reindent(block: EditBlock, foundLine: string): EditBlock {
   const replace = block.replace.map((line) => {
     if (line === '') return line;
     if (line.startsWith(searchIndent)) return foundIndent + line.slice(searchIndent.length);
-    // The line is indented less than the search part.
+    // The line is indented less than the first line of the search part.
     const deficit = searchIndent.length - indentOf(line).length;
     return foundIndent.slice(0, Math.max(0, foundIndent.length - deficit)) + line.trimStart();
   });

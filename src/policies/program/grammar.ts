@@ -111,7 +111,7 @@ export function growLeaf(type: TreeType, growth: GrowthContext): Tree {
   return { type, op: 'take', value: (space.start ?? 0) + random.integers(0, space.n), parts: [] };
 }
 
-/** Draws a component of a vector observation; for a discrete one, the observation, its remainder or its quotient. */
+/** Draws a component of an observation or, if that is a single integer, the integer, its remainder or its quotient. */
 function observationTerm({ input, random }: GrowthContext): Tree {
   const term = { type: 'number', op: 'observation', value: 0, parts: [] } as const;
   if (input.kind !== 'discrete') {

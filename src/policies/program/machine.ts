@@ -162,7 +162,7 @@ const intrinsics = {
 
 const zeros = Buffer.alloc(pageBytes);
 
-/** Returns the end of the memory in use in bytes, rounded up to whole pages. */
+/** Returns the number of bytes up to the end of the last page that isn't empty. */
 function usedBytes(bytes: Uint8Array): number {
   let end = bytes.length;
   while (zeros.equals(bytes.subarray(end - pageBytes, end))) end -= pageBytes;

@@ -3,7 +3,7 @@ import type { AnyNode } from 'acorn';
 import { contributingNumbers } from './action-flow.js';
 import { callName, numberOf } from './syntax.js';
 
-/** Functions whose arguments must be integers or keys. */
+/** Functions whose arguments are integers, keys or values to find. */
 const integerArguments = new Set(
   (
     'at charAt charCodeAt codePointAt delete flat fromCharCode get has imul includes indexOf lastIndexOf padEnd ' +
@@ -15,9 +15,9 @@ const integerOperators = new Set(['%', '&', '|', '^', '<<', '>>', '>>>']);
 
 /**
  * Finds the parts of a node whose numbers are fixed: indices, keys, values of `length`, exponents, `case` labels,
- * headers of `for (;;)` loops, expressions in template literals, arguments that must be integers, and numbers whose
- * members are accessed or that are operands of `%`, bitwise or equality operators. The choice never depends on a
- * number's value, so that other values give the same structure.
+ * headers of `for (;;)` loops, expressions in template literals, arguments of array constructors and of functions such
+ * as `slice`, and numbers whose members are accessed or that are operands of `%`, bitwise or equality operators. The
+ * choice never depends on a number's value, so that other values give the same structure.
  */
 export function fixedParts(node: AnyNode): readonly (AnyNode | null | undefined)[] {
   const operands = (...parts: readonly AnyNode[]) => parts.filter((part) => numberOf(part) !== undefined);

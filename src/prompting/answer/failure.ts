@@ -14,7 +14,7 @@ export type ParseFailure =
   | ({ kind: 'repeated' } & EarlierUse)
   /** The distance of the revision from the original parameters exceeds the stage's limit. */
   | { kind: 'too-far'; distance: number; most: number }
-  /** The program has a syntax error, fails or exceeds a limit when it runs, or an edit to it doesn't apply. */
+  /** The program has a syntax error, fails or exceeds a limit when it runs, or an edit doesn't apply. */
   | ({ kind: 'program' } & ProgramFailure)
   /** The reply ends before the answer is complete, usually because of the token limit. */
   | { kind: 'truncated' }

@@ -120,7 +120,7 @@ const announcement =
   /\b(?:final|new param\w*|new propos\w*)\b[^.!?]*$|\banswer(?: is)?\s*(?:[:=]\s*)?["'_([{$]*$/i;
 const lineEnd = /^["'\s)\]}.,;|$]*(?:$|#|\/\/|\(|-{1,2} |\u2014|["'][\w ]+["']\s*:)/m;
 
-/** Ranks a set: 3 after a word like `final`; else 2 on the first line, 1 on another (1 less before a score), or 0. */
+/** Ranks a set from 0 to 3: highest after a word like `final`, then at the start of the reply, then on its own line. */
 function weightOf(set: NumberSet, plain: string, sets: readonly NumberSet[]): number {
   const lead = plain.slice(Math.max(0, set.start - 160), set.start);
   const tail = plain.slice(set.end, set.end + 160);
@@ -245,7 +245,7 @@ const listName =
 const otherName =
   /(?:[\p{L}\p{N}"')\]]\s*=|["']\s*:|(?:low|upper|high|min|max|bound|range|limit|step|prev|old|worst|gradient|delta|diff|change|score|return|reward|seed|iteration)\w*\s*:)$/iu;
 
-/** Returns the list after `label` as a set; none if it is a range or has no values, or `label` is another name. */
+/** Returns the list after `label` as a set; none if it is a range or has no values, or `label` names something else. */
 function listSets(items: readonly Value[], label: string, isAlone: boolean, at: Span): readonly NumberSet[] {
   const unquoted = label.replace(/["']$/, '').trimEnd();
   const name = unquoted.replace(/[a-z.]{1,20}\($/i, '').trimEnd();

@@ -66,7 +66,7 @@ function failureResult(error: unknown, isCut: boolean): ParseResult {
 
 const definition = /^[ \t]*(?:(?:async )?function\s+\w|(?:const|let|var)\s+\w+\s*=)/m;
 const actMention = /\bact\b\s*(?:\(|=)/;
-/** Recognises definitions in code with a syntax error. */
+/** Recognises definitions of `act`, even in code with a syntax error. */
 const actDefinition =
   /(?:^|[;}])[ \t]*(?:export )?(?:default )?(?:(?:async )?function\s+act\s*\([^{;]{0,500}\{|(?:const |let |var )?act\s*=(?![=>])[^;]{0,500}?(?:=>|\bfunction\b))/m;
 /** A sketch replaces code with dots. */
@@ -156,7 +156,7 @@ function findSource(reply: string, isCut: boolean): { source: string | undefined
   const texts = stringsIn(jsonIn(reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1)));
   const fromJson = texts.findLast((one) => definesAct(one)) ?? texts.findLast((one) => actMention.test(one));
   if (fromJson !== undefined) return findSource(fromJson, isCut);
-  // The closing fence may follow the last brace.
+  // The closing fence may directly follow the last brace.
   const text = reply.replaceAll(/\}(?=(?:```|~~~)[ \t]*$)/gm, '}\n');
   const blocks = codeBlocks(text);
   const outsideText = withoutBlocks(text, () => true);
@@ -167,7 +167,7 @@ function findSource(reply: string, isCut: boolean): { source: string | undefined
     const chosen = definingBlock ?? blocks.findLast(({ code }) => actMention.test(code)) ?? blocks.at(-1);
     return { source: chosen?.code, isClosed: chosen?.isClosed ?? false };
   }
-  // Without a code block, an explanation may follow the program's last brace, and may contain braces of its own.
+  // Outside code blocks, an explanation may follow the program's last brace, and may contain braces of its own.
   const [last, lastOfLine] = [/\}/g, /\}(?=[ \t]?;?$)/gm].map((brace) => {
     const end = [...outsideText.matchAll(brace)].at(-1)?.index ?? -1;
     return withoutBlankEnds(outsideText.slice(start, end < start ? undefined : end + 1));

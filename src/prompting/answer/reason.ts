@@ -7,7 +7,7 @@ const jsonReason = /"(?:reason|reasoning|explanation|rationale)"\s{0,8}:\s{0,8}"
 
 /**
  * Extracts the reason from a reply, on one line of up to `limit` characters: the JSON field `reason`, or else the text
- * without the parameters or the program; '' if a program is outside code blocks. Used only in reports and datasets.
+ * without the parameters or the program; '' if `function act` is outside code blocks. For reports and datasets only.
  */
 export function statedReason(reply: string, limit = 600): string {
   const text = withoutProgram(answerText(reply).text);

@@ -1,4 +1,4 @@
-/** Writes policies in prompts, and reads them from answers. */
+/** Writes policies in prompts, and reads them from replies. */
 import type { ParameterSpec, ParameterVector, PolicyFamily } from '../../policies/policy.js';
 import { programsOf } from '../../policies/policy.js';
 import type { ProgramLibrary } from '../../policies/program/library.js';
@@ -21,7 +21,7 @@ export interface Encoding {
   result(score: string): string;
   /** Writes an answer that proposes a policy. */
   answer(parameters: ParameterVector, form: AnswerForm, reason?: string): string;
-  /** Reads an answer; the inverse of `answer`. `seen` receives the decoded parameters. */
+  /** Reads the answer in a reply; the inverse of `answer`. `seen` receives the decoded parameters. */
   read(reply: string, context?: ParseContext): ParseResult;
 }
 

@@ -28,8 +28,8 @@ export function relayProposer(legs: readonly Leg[]): Proposer {
 }
 
 /**
- * Finds an iteration's leg, which is the last one that has proposed (initially, the first) or, if that has ended, the
- * next, and its first iteration. Uses only records of earlier iterations, so resumed runs and replays agree.
+ * Finds the leg of an iteration, and the leg's first iteration. The leg is the last that has proposed (initially, the
+ * first) or, if that has ended, the next. Uses only records of earlier iterations, so resumed runs and replays agree.
  */
 function legAt(
   legs: readonly Leg[],
@@ -50,7 +50,7 @@ function legAt(
   return hasEnded(end, progress) ? { leg: next, since: iteration } : { leg, since };
 }
 
-/** Evaluations without an improvement after which a leg has stalled. */
+/** Default number of evaluations without an improvement after which a leg has stalled. */
 const usualPatience = 10;
 
 const doubleEnd = ({ calls, evaluations, patience = usualPatience, until }: LegEnd): LegEnd => ({

@@ -84,7 +84,7 @@ const looksSame = (a: SvgShape, b: SvgShape) =>
 /** A shape at one moment, as SVG: its appearance and position. */
 export interface SvgShape {
   readonly kind: 'path' | 'text';
-  /** All attributes except the position; shapes with equal attributes look alike. */
+  /** All attributes except the position. */
   readonly attributes: string;
   readonly content: string;
   /** Path data, or the middle of the text's baseline, relative to the top left corner of the view. */

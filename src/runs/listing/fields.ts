@@ -46,7 +46,7 @@ export const aliases: Readonly<Record<string, string>> = { best: 'observed', don
 
 const fieldByKey = new Map(itemFields.map((field) => [field.key, field]));
 
-/** True for keys whose values the server sends only on request. */
+/** True for config keys; the view's server sends their values only on request. */
 export const isSettingKey = (key: string): boolean => fieldOf(key).kind === 'setting';
 
 /** Returns the field with this key. A key that isn't a field's is a config key, such as `model.temperature`. */

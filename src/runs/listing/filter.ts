@@ -6,9 +6,9 @@ import type { Item } from './item.js';
 
 export interface Filter {
   readonly accepts: (item: Item) => boolean;
-  /** Messages about invalid parts, which are ignored. */
+  /** Messages about invalid parts; `accepts` ignores these parts. */
   readonly problems: readonly string[];
-  /** Keys whose values the server must send. */
+  /** The config keys that the filter uses. */
   readonly settingKeys: readonly string[];
 }
 
@@ -111,7 +111,6 @@ function textTest(get: Field['get'], pattern: string): ItemTest['accepts'] {
 export const isKnownField = ({ key, kind }: Field, configKeys: readonly string[] | undefined): boolean =>
   kind !== 'setting' || (configKeys?.some((name) => name === key || name.startsWith(`${key}.`)) ?? true);
 
-/** The error message for an unknown key. */
 export function unknownKeyMessage(key: string, configKeys: readonly string[]): string {
   const fieldKeys = itemFields.map((field) => field.key);
   const near = [...fieldKeys, ...Object.keys(aliases), ...configKeys].find(

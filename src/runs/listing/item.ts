@@ -23,7 +23,7 @@ export interface Item {
   /** Number of completed iterations, games, training steps, updates or runs; `of`: the planned number. */
   readonly done: number;
   readonly of: number;
-  /** Highest observed mean return; for a training run, the best held-out return. */
+  /** Highest observed mean return; for a training run, the best held-out return or score. */
   readonly observed: number | null;
   /** The best measurement of a training run; `of` describes it, for example `validation loss at step 24`. */
   readonly final?: { readonly value: string; readonly of: string };

@@ -15,7 +15,7 @@ import { findRuns, type NameMatch } from './names.js';
 export interface StopResult {
   /** Path of the run, training run or plan. */
   readonly run: string;
-  /** `asked`: its process hasn't ended yet, e.g. because an iteration is in flight. */
+  /** `asked`: its process hasn't ended yet, e.g. because a call is in flight. */
   readonly outcome: 'stopped' | 'asked';
 }
 

@@ -14,7 +14,7 @@ export interface RecordedTraining {
   readonly path: string;
   /** `crashed`: the training run didn't end, but no process holds its lock. */
   readonly status: 'running' | 'crashed' | 'interrupted' | 'failed' | 'completed';
-  /** Why the run failed or ended before its last step; null otherwise. */
+  /** Why the run failed, or a note that it ended before its last step; null otherwise. */
   readonly note: string | null;
   /** Path of the trained model, or a description of a numeric policy; null if unknown. */
   readonly model: string | null;
@@ -30,7 +30,7 @@ export interface RecordedTraining {
   /** The best evaluation, which selects the result's weights unless the config sets `result: last`. */
   readonly best: Measurement | null;
   readonly first: Measurement | null;
-  /** Mean return on fresh episodes, or mean score of a proposer's fresh runs; also of a numeric policy's baselines. */
+  /** Mean returns on fresh episodes, also of a numeric policy's baselines; for a proposer, mean score of fresh runs. */
   readonly final: readonly { readonly name: string; readonly meanReturn: number }[];
   /** Training episodes; null if there are none. */
   readonly episodes: number | null;
@@ -50,7 +50,7 @@ export interface RecordedTraining {
   readonly command: string | null;
   /** Working directory of that command. */
   readonly folder: string | null;
-  /** Command that uses the result; null without one. A training run may have its result before its last validation. */
+  /** Command that uses the result, which may exist before the last validation; null if there is none. */
   readonly use: string | null;
 }
 
@@ -63,7 +63,7 @@ export function bestMeasurementText({ best, unit }: Pick<RecordedTraining, 'best
 export const measurementText = ({ kind, value }: Pick<Measurement, 'kind' | 'value'>): string =>
   kind === 'loss' ? value.toFixed(4) : formatReturn(value);
 
-/** Example: ` over 8 episodes`; proposers are evaluated on runs. Empty for a loss. */
+/** Examples: ` over 8 episodes`, ` over 8 runs` (for proposers); empty for a loss. */
 export const episodesText = ({ episodes, name }: Pick<Measurement, 'episodes' | 'name'>): string =>
   episodes === undefined ? '' : ` over ${plural(episodes, name.endsWith('mean return') ? 'episode' : 'run')}`;
 

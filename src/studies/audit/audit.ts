@@ -201,6 +201,6 @@ function testReproduction(
       ? [{ at: one.name, recorded: one.score, fresh: mean(returnsOf(one)), adjusted: adjusted[i]! }]
       : [],
   );
-  /** Number of recorded means that could be tested, which needs the return of each episode. */
+  /** `tested`: number of recorded means that could be tested, which needs the return of each episode. */
   return { tested: testable.length, not: unreproduced };
 }

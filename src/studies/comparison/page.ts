@@ -25,7 +25,7 @@ import { conclude, glossary, verdictRule } from './words.js';
 /** Maximum number of points drawn per learning curve. */
 const maxPoints = 400;
 
-/** `linkOf` takes a run's name in the comparison. */
+/** Here, `linkOf` takes a run's name in the comparison. */
 interface View extends PageContext {
   /** Maximum number of runs to list per environment; default: all. */
   readonly maxRuns?: number;

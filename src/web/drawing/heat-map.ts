@@ -8,7 +8,7 @@ import { type LegendEntry, savedWidth, shortenText } from './picture.js';
 
 const [stripHeight, top] = [12, 18];
 
-/** A colour and its opacity. A value of 0 is transparent, so it has the colour of the page, light or dark. */
+/** A colour and its opacity; at opacity 0, the page shows through, light or dark. */
 type Cell = readonly [Color, opacity: number];
 
 /** Draws cells of width and height 1, with one path for each colour. */

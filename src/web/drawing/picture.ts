@@ -17,7 +17,6 @@ const samples = {
   boundary: ['M8 0v12', 1.5],
 } as const;
 
-/** An entry of a legend. */
 export interface LegendEntry {
   readonly label: string;
   readonly draw: keyof typeof samples;

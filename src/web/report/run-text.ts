@@ -52,7 +52,7 @@ export interface RunFigures extends RunResult, Labels, Pick<Manifest, 'environme
   readonly members?: readonly MemberFigures[];
   /** Contribution of revisions; absent if none was requested. */
   readonly revisions?: RevisionFigures;
-  /** Number of rejected and failed calls, by kind. */
+  /** Number of rejected and failed calls by kind, except aborted ones. */
   readonly failures: Readonly<Record<string, number>>;
 }
 

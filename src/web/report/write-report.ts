@@ -3,7 +3,7 @@ import { UserError } from '../../base/errors.js';
 import { replaceFile } from '../../base/files/files.js';
 import { readOwnText } from '../../base/files/regular-file.js';
 import { html } from '../../base/text/html.js';
-import { distinctFormat, plural } from '../../base/text/numbers.js';
+import { distinctFormat, formatNumber, formatReturn, plural } from '../../base/text/numbers.js';
 import { drawCompactSvg, drawEpisode, isDrawnFromConfig, openDrawable } from '../../experiment/animations.js';
 import type { PolicyFamily } from '../../policies/policy.js';
 import { ProgramFault } from '../../policies/program/program.js';
@@ -16,8 +16,8 @@ import { animationView, renderReport, type ShownAnimation } from './run-report.j
 
 /**
  * Writes `report.html` for the run at `path`; returns its path.
- * @param playedFamily the run's policies, if this process ran it. Without them, no episodes of modules or programs are
- * drawn, because a report never imports code that a run refers to.
+ * @param playedFamily the run's policies, if this process ran it. Without them, no episodes are drawn if that needs
+ * a module or a program, because a report never imports code that a run refers to.
  */
 export async function writeReport(path: string, playedFamily?: PolicyFamily): Promise<string> {
   const report = join(path, runFiles.report);
@@ -74,12 +74,12 @@ async function animationsOf(run: OpenedRun, playedFamily?: PolicyFamily): Promis
         const draw = (maxFrames: number) => drawEpisode(setup, entry, choice, maxFrames);
         const { replay, recorded = replay.return, svg } = drawCompactSvg(draw, animationWidth);
         const candidateText = candidateName(entry, config);
-        const asText = distinctFormat([replay.return, recorded, entry.score]);
+        const asText = distinctFormat([replay.return, recorded], formatNumber);
         const outcomeText = `return ${asText(replay.return)} in ${plural(replay.length, 'step')}`;
         return {
           picture: { svg },
           alt: `Animation of the ${name.toLowerCase()} policy, ${candidateText}: ${outcomeText}`,
-          caption: html`<b>${name}</b>, ${candidateText}: ${outcomeText}; mean return of the evaluation: ${asText(entry.score)}.${recorded !== replay.return && html` <span class="warn-text">The evaluation recorded ${asText(recorded)} for this episode; the environment or policyloop may have changed since.</span>`}`,
+          caption: html`<b>${name}</b>, ${candidateText}: ${outcomeText}; mean return of the evaluation: ${formatReturn(entry.score)}.${recorded !== replay.return && html` <span class="warn-text">The evaluation recorded ${asText(recorded)} for this episode; the environment or policyloop may have changed since.</span>`}`,
         };
       } catch (error) {
         return ignoreUndrawable(error) ?? [];

@@ -49,7 +49,6 @@ export function queryOfState({ by, columns, filter, sort }: TableState): Readonl
 export const usedKeys = ({ by, columns, sort }: TableState, filtered: readonly string[]): readonly string[] =>
   [...new Set([...by, ...columns, ...filtered, sort.replace(/^-/, '')])].filter(isSettingKey).toSorted();
 
-/** Returns error messages for unknown keys. */
 export const unknownKeyMessages = (
   keys: readonly string[],
   configKeys: readonly string[] | undefined,

@@ -19,7 +19,7 @@ import { recordingContext, temporaryDirectory } from '../../support/experiments.
 const place = temporaryDirectory();
 const at = (...parts: readonly string[]) => path.join(place, ...parts);
 
-/** A model and an adapter that names it, as training leaves them. */
+/** Creates a model, and an adapter that names it, as training leaves them. */
 function prepare(name: string, reference: string): void {
   cpSync(referenceDirectory(reference), at('models', name), { recursive: true });
   cpSync(path.join(referenceDirectory(reference), 'adapter-after-12-steps'), at(name, 'adapter'), {
@@ -50,7 +50,7 @@ const refusal = (result: Promise<unknown>) =>
     (error: unknown) => (error instanceof UserError ? error.message : String(error)),
   );
 
-/** Ctrl-C has been pressed. */
+/** Returns the signal after Ctrl-C was pressed. */
 function pressed(): AbortSignal {
   const controller = new AbortController();
   controller.abort();
@@ -84,7 +84,7 @@ describe('finetune export --to merged', () => {
     expect(await merge('qwen/adapter', 'stopped', {}, interrupted)).toMatchObject({ code: 130, printed: [] });
     mkdirSync(at('again.partial'));
     writeFileSync(at('again.partial', 'half'), '');
-    // The lock of a process that is gone.
+    // A lock left by a process that no longer runs.
     writeFileSync(at('again.partial.lock'), '');
     await merge('qwen/adapter', 'again');
     expect(readdirSync(place).filter((name) => /stopped|partial/.test(name))).toEqual([]);
@@ -104,7 +104,7 @@ describe('finetune export --to merged', () => {
     release();
     releaseFile();
     await toGguf('models/llama', 'busy.gguf');
-    // Not the link to an empty directory is replaced, but the directory.
+    // The target of a link to an empty directory is replaced, and the link stays.
     mkdirSync(at('disk'));
     symlinkSync(at('disk'), at('link'));
     await merge('llama/adapter', 'link');

@@ -1,4 +1,4 @@
-/** `package:…` names a directory of the package, wherever the directory of a model or an adapter is expected. */
+/** `package:…` names a directory in the package wherever the directory of a model or adapter is expected. */
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';

@@ -1,4 +1,4 @@
-/** A learning of a proposer that takes seconds. */
+/** A config that trains a proposer within seconds. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../../support/temporary-directory.js';

@@ -31,7 +31,7 @@ const quietly = { quiet: true, json: true };
 const learn = (config: string, overrides: readonly string[], changes = {}, options = {}) =>
   rlCommand({ config, overrides, ...quietly, ...options }, recordingContext(place, changes).context);
 
-/** Ctrl-C has been pressed. */
+/** Returns the signals after Ctrl-C was pressed. */
 function pressed() {
   const controller = new AbortController();
   controller.abort();

@@ -49,7 +49,7 @@ describe('policyloop finetune rl', () => {
     expect(page).toMatch(/Sample replies .* update 0 .*Prompt .* Reply .* return \d/s);
     expect(page).toContain('policyloop play cartpole ');
     expect(page).not.toContain('policyloop run');
-    // The finished learning is only told of again, in words.
+    // Repeating the command after the end only prints the result, here as text.
     const { context, printed } = recordingContext(folder);
     await execute({ config: 'rl.yaml', overrides: [], quiet: true, json: false }, context);
     const use = /^run it +policyloop (play cartpole .*)$/m.exec(

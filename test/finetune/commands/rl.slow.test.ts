@@ -20,7 +20,7 @@ it.each([
   const [whole, killed] = [row.prepare(), row.prepare()];
   const args = ['finetune', 'rl', 'rl.yaml', '--json', '--quiet', `updates=${row.updates}`];
   await startCommand(whole, args).ended;
-  // Kills at times that nothing is synchronised with.
+  // Kill the command at arbitrary moments.
   for (const updates of row.kills) {
     const { child, ended } = startCommand(killed, args);
     while (stepsIn(killed) < updates && child.exitCode === null) await setTimeout(5);

@@ -30,7 +30,7 @@ it('a training run can be stopped from outside, and gives the same result once i
   const { context } = recordingContext(folder);
   const on = { run: out, overrides: [], runsDir: 'buffers', json: true, quiet: true };
   await expect(resume(on, context)).rejects.toThrow(/resume it with policyloop finetune rl rl.yaml/);
-  // The same command resumes it, and learns the same.
+  // The same command resumes training, and gives the same result as without a stop.
   expect((await learn(folder)).code).toBe(0);
   await learn(undisturbed);
   const model = (where: string) => readFileSync(join(where, 'out', 'model', 'model.safetensors'));

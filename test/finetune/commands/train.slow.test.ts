@@ -70,7 +70,7 @@ function writeConfig(name: string, text: string): string {
   return file;
 }
 
-/** Step and loss of the metrics of a kind. */
+/** Returns step and loss of the metrics of one kind. */
 const losses = (name: string, of: 'step' | 'validation') =>
   jsonLines<{ kind: string; step: number; loss: number }>(path(name), 'metrics.jsonl').flatMap(
     ({ kind, step, loss }) => (kind === of ? [{ step, loss }] : []),

@@ -13,7 +13,7 @@ import { jsonLines, named, played } from './runs.js';
 const root = temporaryDirectory();
 const options = { recipe: 'weighted', validation: { kind: 'share', share: 0.3 }, seed: 0 } as const;
 
-/** CartPole with three seeds, two of them by two models; FrozenLake with one. */
+/** CartPole with three seeds, two of them also with random search; FrozenLake with one seed. */
 let runs: { readonly path: string; readonly name: string }[];
 
 beforeAll(async () => {

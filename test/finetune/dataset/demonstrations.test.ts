@@ -67,7 +67,7 @@ describe('the demonstrations recipe', { timeout: 60_000 }, () => {
       expect(prompt.at(-1)!.content).toBe(turns[turn]!.message);
       if (turn > 0) expect(prompt.at(-2)!.content).toBe(turns[turn - 1]!.action);
     }
-    // What was imitated wins.
+    // The imitated game wins.
     const world = await makeEnvironment('text:cooking', options);
     world.reset(evaluationSeeds(0, 12)[0]!);
     const first = [...train, ...validation].filter(({ lineage }) => lineage.candidate === 0) as Imitation[];

@@ -1,4 +1,4 @@
-/** Small runs to make datasets of. */
+/** Small runs for making datasets. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Example } from '../../../finetune/dataset/example.js';
@@ -12,7 +12,7 @@ import { type PlayOptions, quick, runExperimentFrom, temporaryDirectory } from '
 
 const climb = { ...quick, model: { provider: 'hill-climb' } } as const;
 
-/** A run in a new directory, below `root` under its name where one is given. */
+/** Runs an experiment in `name` below `root` (default: a new directory), and returns the run's path. */
 export async function played(
   changes: Partial<ConfigInput> = {},
   options: PlayOptions & { readonly root?: string; readonly name?: string } = {},
@@ -41,7 +41,7 @@ export function jsonLines<T>(path: string, file: string): readonly T[] {
 export const evaluationsOf = (path: string) => jsonLines<BufferEntry>(path, 'evaluations.jsonl');
 export const callsOf = (path: string): readonly CallRecord[] => readRun(path).calls;
 
-/** The parameters that the parser reads from an answer, or from a line of the compact prompt behind its percentage. */
+/** The parameters that the parser reads from an answer, or from a compact prompt's line after its percentage. */
 export function read(answer: string, run: SourceRun): readonly number[] {
   const result = parseParameters(answer.replace(/^\d+ (?=params)/, ''), run.family.parameters);
   if (!result.ok) throw new Error(`not read: ${answer}`);

@@ -54,7 +54,7 @@ describe('runs to split', () => {
         const distance = (more: number) => Math.abs(sizeOf(out) + more - share * sizeOf(runs));
         const left = groups.filter((group) => !held.has(group[0]!.name));
         expect(left.length).toBeGreaterThan(0);
-        // No other group would bring the share nearer.
+        // No other group would bring the share closer.
         if (left.length > 1)
           for (const group of left) expect(distance(sizeOf(group))).toBeGreaterThanOrEqual(distance(0));
         expect(validationRuns(runs, { kind: 'share', share }, seed)).toEqual(held);

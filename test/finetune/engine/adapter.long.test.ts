@@ -85,7 +85,7 @@ describe.each(referenceModels)('%s', (name) => {
   });
 });
 
-/** Config, tokenizer and template files that are not byte for byte the same. */
+/** Names the config, tokenizer and template files that differ. */
 function differingFiles(model: string, merged: string): string[] {
   return readdirSync(model)
     .filter((file) => /\.(json|jinja)$/.test(file))

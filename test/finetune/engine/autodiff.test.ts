@@ -19,7 +19,7 @@ const cases: Readonly<Record<string, Case>> = {
   Log: { inputs: { a: [2, 3] }, positive: true, build: (g, { a }) => [g.op('Log', [a!])] },
   Sqrt: { inputs: { a: [2, 3] }, positive: true, build: (g, { a }) => [g.op('Sqrt', [a!])] },
   Tanh: { inputs: { a: [2, 3] }, build: (g, { a }) => [g.op('Tanh', [a!])] },
-  /** Both sides of its kink. */
+  /** Tests both sides of the kink. */
   Relu: {
     inputs: { a: [2, 3] },
     build: (g, { a }) => [g.op('Relu', [a!]), g.op('Relu', [g.op('Neg', [a!])])],
@@ -51,7 +51,7 @@ const cases: Readonly<Record<string, Case>> = {
     build: (g, { a }) => [g.op('Transpose', [a!], { perm: [2, 0, 1] })],
   },
   Reshape: { inputs: { a: [2, 3, 4] }, build: (g, { a }) => [g.op('Reshape', [a!, g.integers([4, -1])])] },
-  /** One part is not used, as its gradient is then made of zeros. */
+  /** Only one part is used; the gradients of the others are zeros. */
   Split: { inputs: { a: [2, 6] }, build: (g, { a }) => [g.addNode('Split', [a!], 3, { axis: -1 })[1]!] },
   Concat: {
     inputs: { a: [2, 3], b: [2, 4] },
@@ -146,7 +146,7 @@ describe('gradient rules', () => {
   });
 
   it('are all tested here or belong to quantised products', () => {
-    // Products of rounded weights compute in float32 only, and are tested apart.
+    // Products with quantised weights run only in float32, and are tested separately.
     const tested = [...Object.keys(cases), 'MatMulNBits', 'Int8Product'];
     expect(tested.sort()).toEqual(Object.keys(gradientRules).sort());
   });

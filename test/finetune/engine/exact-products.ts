@@ -1,4 +1,4 @@
-/** Trainings over packed weights that are compared with those over dense ones. */
+/** Helpers that compare training on packed weights with training on dense ones. */
 import type { LoraSettings, trainedParameters } from '../../../finetune/engine/trainable.js';
 import type { Parameter } from '../../../finetune/engine/training-session.js';
 import { createGenerator } from '../../../src/base/random/generator.js';
@@ -24,7 +24,7 @@ export const lora: LoraSettings = {
   modules: adaptableModules,
 };
 
-/** An adapter of which both factors count. */
+/** An adapter in which neither factor is 0. */
 export function someAdapter(shapes: ReturnType<typeof trainedParameters>, deviation: number): Parameter[] {
   const random = createGenerator(11);
   return shapes.map(({ name, shape }) => {

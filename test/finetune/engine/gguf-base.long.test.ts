@@ -1,4 +1,4 @@
-/** A LoRA adapter trained over the blocks of a GGUF file. */
+/** A LoRA adapter trained on the blocks of a GGUF file. */
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { makeBatch } from '../../../finetune/engine/batch.js';
@@ -22,7 +22,7 @@ const example = { promptIds: [5, 8, 13, 21], completionIds: [34, 55, 89, 144, 23
 
 test.each(['Q4_1', 'Q6_K', 'Q5_K', 'Q2_K'])('%s gradients match those of float32 weights', async (dtype) => {
   const metadata = { ...architectureMetadata(), ...tokenizerMetadata() };
-  // The head is apart: a tied one is rounded nowhere in the dense graph, and here is.
+  // The head is untied, because the dense graph doesn't round a tied one.
   const file = writeTestGguf(path.join(folder, `${dtype}.gguf`), metadata, decoderTensors(dtype, 'Q8_0'));
   const config = readDecoderConfig(file);
   const step = async (model: string, change: (built: BuiltGraph) => BuiltGraph) => {

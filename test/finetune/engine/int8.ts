@@ -1,6 +1,6 @@
 import { requireExactInt8 } from '../../../finetune/engine/training-session.js';
 
-/** Whether this processor has exact products of 8-bit numbers, which trainings with `method.compute: int8` need. */
+/** True if this CPU multiplies 8-bit numbers exactly, as training with `method.compute: int8` requires. */
 export const hasInt8 = await requireExactInt8('cpu').then(
   () => true,
   () => false,

@@ -1,4 +1,4 @@
-/** What PEFT starts from and ends with, and sessions that are compared with it. */
+/** PEFT's initial adapters and its gradients, and training sessions to compare with them. */
 import path from 'node:path';
 import { type TrainableSpec, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
@@ -29,7 +29,7 @@ export function startOf(
   });
 }
 
-/** Gradients by the names of the parameters. */
+/** Reads gradients by parameter name. */
 export function gradientsIn(file: string): Map<string, Float32Array> {
   const { tensors } = readSafetensors(file);
   return values(new Map(tensors.map((tensor) => [tensor.name.slice(adapterPrefix.length), tensor])));

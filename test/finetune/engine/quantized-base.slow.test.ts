@@ -64,7 +64,7 @@ function dequantize(
 }
 
 describe('the gradient of a product with quantised weights', () => {
-  /** The last is dequantised in more than one part. */
+  /** The last matrix is dequantised in several parts. */
   test.each([
     [4, 6, 64],
     [4, 5, 80],
@@ -75,7 +75,7 @@ describe('the gradient of a product with quantised weights', () => {
     const random = createGenerator(bits + columns);
     const blocks = Math.ceil(columns / 32);
     const codesShape = [rows, blocks, 4 * bits];
-    // Any bytes are weights.
+    // Any bytes are valid codes.
     const codes = Uint8Array.from({ length: rows * blocks * 4 * bits }, (_, i) => Math.imul(i, 40_503) >>> 5);
     const scales = Float32Array.from({ length: rows * blocks }, (_, i) => 0.1 + ((i * 7) % 13) / 100);
     const g = new GraphBuilder();
@@ -116,7 +116,7 @@ function copyModel(name: string): string {
   return directory;
 }
 
-/** The stored weights with the matrices that the quantised ones stand for. */
+/** Returns the stored weights, with the dequantised values of the quantised matrices. */
 function dequantizedBase(directory: string, { matrices, format }: PackedWeights) {
   const weights = new Map(openWeights(directory));
   const read = (tensor: StoredTensor) => readTensorBytes(tensor);
@@ -136,7 +136,7 @@ function dequantizedBase(directory: string, { matrices, format }: PackedWeights)
 }
 
 describe.each(['int4', 'int8', 'int4-block128'] as const)('a base model in %s', (quantization) => {
-  // Its head is apart from its embedding, so that the dense graph can have a quantised one without the other.
+  // The head is untied, so that the dense graph can have a quantised head without a quantised embedding.
   const directory = copyModel('llama-untied-fp32');
   const config = readDecoderConfig(directory);
   const quantized = packWeights(directory, config, openWeights(directory), quantization)!;
@@ -165,7 +165,7 @@ describe.each(['int4', 'int8', 'int4-block128'] as const)('a base model in %s', 
       [...of.gradients].map(([name, gradient]) => relativeDistance(gradient, dense.gradients.get(name)!));
     expect(exact.gradients.size).toBe(dense.gradients.size);
     expect(Math.max(...errors(exact))).toBeLessThan(1e-4);
-    // As it is trained, activations are rounded to 8 bits in each product, as in serving.
+    // In training, each product rounds activations to 8 bits, as in serving.
     const rounded = await step(trainable);
     expect(Math.abs(rounded.loss - dense.loss)).toBeLessThan(0.02);
     expect(Math.max(...errors(rounded))).toBeLessThan(0.15);
@@ -180,7 +180,7 @@ describe.each(['int4', 'int8', 'int4-block128'] as const)('a base model in %s', 
     );
     expect(Math.abs(rounded.loss - exact.loss)).toBeLessThan(0.02);
     expect(Math.max(...errors)).toBeLessThan(0.15);
-    // They are no exact products that were taken by mistake.
+    // The difference shows that these really are int8 products.
     expect(Math.max(...errors)).toBeGreaterThan(1e-3);
   });
 

@@ -30,12 +30,12 @@ describe.each(referenceModels)('%s', (name) => {
     expect(Math.abs(loss - reference.losses[0]!)).toBeLessThan(1e-5);
     expect([...gradients.keys()].sort()).toEqual([...expected.keys()].sort());
     const errors = [...gradients].map(([key, gradient]) => relativeDistance(gradient, expected.get(key)!));
-    // PEFT's own gradients are float32, so that float64 can be no nearer to them than they are to the truth.
+    // PEFT's gradients are float32, so even exact gradients would differ from them by their rounding errors.
     expect(Math.max(...errors)).toBeLessThan(1e-5);
   });
 });
 
-/** Gradients of some random elements of every parameter against central differences. */
+/** Compares gradients of random elements of every parameter with central differences. */
 async function gradientError(
   config: DecoderConfig,
   trainable: TrainableSpec,
@@ -136,7 +136,7 @@ describe('a result that is cheap to compute', () => {
 
   it.each(['Softmax', 'Sigmoid'])('is not kept for the backward pass on the CPU: %s', (op) => {
     const readers = readersOf(nodesOf('cpu'), op);
-    // Prompts and answers attend apart.
+    // Prompts and replies attend separately.
     const count = (op === 'Softmax' ? 2 : 1) * config.layers.length;
     const forward = readers.slice(0, count);
     // The backward pass has its own.

@@ -27,7 +27,7 @@ interface NodeRun {
   };
 }
 
-// A Vulkan driver in software will do, as in the tests of serving.
+// A software Vulkan driver is enough, as in the serving tests.
 describe.skipIf(!usable.includes('webgpu'))(
   'training on a GPU via WebGPU (skipped without a Vulkan driver)',
   () => {
@@ -70,7 +70,7 @@ describe.skipIf(!usable.includes('webgpu'))(
               profileFilePrefix: `${profiles}/run`,
             }),
           );
-        // The same graph on both: a processor alone would round activations to 8 bits, which shaders don't.
+        // Use the same graph on both, because the CPU's own graph rounds activations to 8 bits, but shaders don't.
         const settings = {
           config,
           trainable,
@@ -96,7 +96,7 @@ describe.skipIf(!usable.includes('webgpu'))(
           const [profile] = readdirSync(profiles);
           const runs = JSON.parse(readFileSync(path.join(profiles, profile!), 'utf8')) as NodeRun[];
           const tokens = batch.input_ids!.values.length;
-          // Places, angles and rows of the embedding: nothing that grows with tokens × tokens, or with the weights.
+          // Only positions, angles and embedding rows: nothing that grows with tokens × tokens, or with the weights.
           const mostBytes =
             tokens * 4 * (config.hidden + 2 * config.headDim + 16) +
             16 * config.layers.length * config.vocabulary;
@@ -113,7 +113,7 @@ describe.skipIf(!usable.includes('webgpu'))(
 
 const sizes: Readonly<Record<string, number>> = { float: 4, int32: 4, int64: 8, bool: 1, uint8: 1 };
 
-/** Bytes that went between processor and device in a run, inputs and outputs of the graph apart. */
+/** Returns the bytes copied between CPU and GPU in a run, without the graph's inputs and outputs. */
 function copiedBytes(runs: readonly NodeRun[]): number {
   return runs
     .filter(({ name, args }) => name.endsWith('_kernel_time') && args.op_name?.startsWith('Memcpy'))

@@ -26,8 +26,8 @@ const place = temporaryDirectory();
 const path = (...parts: readonly string[]) => join(place, ...parts);
 
 /**
- * `hopeless` pushes against the fall, every second time after an unreadable reply; the others catch the pole. An equal bias of
- * both actions changes nothing, but makes every proposal new.
+ * `hopeless` pushes the wrong way, half of the time after an unreadable reply; the others catch the pole. An equal
+ * bias of both actions changes nothing, but makes every proposal new.
  */
 function reply({ model, messages, seed = 0 }: OpenAIRequest): string {
   if (model === 'mute') return 'Well.';
@@ -146,7 +146,7 @@ describe('finetune evaluate', () => {
     const before = readFileSync(path('more', 'cartpole', 'tuned-02', 'evaluations.jsonl'));
     const more = await run({ ...scripted, overrides: served(), out: 'more', repeats: 8 });
     expect(readFileSync(path('more', 'cartpole', 'tuned-02', 'evaluations.jsonl')).equals(before)).toBe(true);
-    // Beside a control there were three differences to correct for, here it is one.
+    // With a baseline, three differences share the correction; here, there is only one.
     const beside = onReturn(stored('better'));
     expect(onReturn(more.result)).toEqual({ ...beside, adjusted: beside.p });
   });
@@ -203,7 +203,7 @@ describe('finetune evaluate', () => {
       expect(arm.confirmed!.mean).toBeGreaterThanOrEqual(0);
       expect(arm.confirmed!.mean).toBeLessThanOrEqual(1);
     }
-    // What stands behind --configs and holds `=` was an override.
+    // An argument of --configs that contains `=` was an override.
     expect(readManifest(path('transfer', 'car', 'base-01')).iterations).toEqual({ done: 4, of: 4 });
   });
 
@@ -239,7 +239,7 @@ describe('finetune evaluate', () => {
       repeats: 1,
       overrides: [...served(), 'warmup=0', 'iterations=1', 'corrections=0'],
     });
-    // A run without an accepted proposal has failed, and is a result all the same.
+    // A run without an accepted proposal has failed, but still counts as a result.
     expect(silent.code).toBe(1);
     expect(silent.result).toMatchObject({
       status: 'completed',
@@ -302,7 +302,7 @@ describe('finetune evaluate', () => {
 });
 
 describe('a trained adapter', () => {
-  /** As a training leaves it, on a model that can be run. */
+  /** Writes the output of a training run, whose base model can be run. */
   function training(name: string, environments: readonly string[], changed = false): string {
     const lora = { rank: 2, alpha: 4, rankStabilized: false, dropout: 0, modules: ['q_proj'] as const };
     const trainable = { kind: 'adapter', lora, base: openWeights(reference) } as const;
@@ -371,13 +371,13 @@ describe('a trained adapter', () => {
     expect(result.experiments[0]!.arms.tuned!.validFirst!.mean).toBe(1);
     expect(readManifest(path('local', 'car', 'tuned-01')).model).toBe('local/qwen3-fp32+adapter');
     expect(readManifest(path('local', 'car', 'base-01')).model).toBe('local/qwen3-fp32');
-    // Both are asked with the template variables of the training.
+    // Both get the template variables of the training run.
     for (const arm of ['base', 'tuned']) {
       expect(readFileSync(path('local', 'car', `${arm}-01`, 'config.yaml'), 'utf8')).toContain(
         'enable_thinking: false',
       );
     }
-    // Trained again meanwhile: that would be another evaluation.
+    // The model has been trained again since then, so this would be another evaluation.
     writeAdapterByte(path('tuned', 'adapter', 'adapter_model.safetensors'));
     await expect(run(local)).rejects.toThrow(/--out: .*evaluation with different models/);
   });
@@ -446,7 +446,7 @@ describe('finetune evaluate with invalid arguments', () => {
     );
     expect(await refusal({ trainedOn: 'CartPol-v1' })).toMatch(/CartPole-v1/);
     expect(await refusal({ repeats: 0 })).toMatch(/--repeats/);
-    // A training's page and results would be written over.
+    // The page and results of a training run would be overwritten.
     expect(await refusal({ out: 'interrupted' })).toMatch(
       /--out: contains something other than an evaluation/,
     );

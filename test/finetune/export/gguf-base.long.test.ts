@@ -1,4 +1,4 @@
-/** Exports of an adapter that was trained over a GGUF file. */
+/** Exports of an adapter that was trained on a GGUF file. */
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { writeGguf } from '../../../finetune/export/gguf/gguf.js';

@@ -12,7 +12,7 @@ import { familyDirectory, readFamily } from '../../models/local/reference-famili
 import { lastLogits } from '../../support/last-logits.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 
-/** The file without a tokenizer, which the reference models lack. */
+/** Writes a file without a tokenizer, which the reference models lack. */
 function written(name: string, change: Partial<DecoderConfig> = {}): string {
   const directory = familyDirectory(name);
   const config = { ...readDecoderConfig(directory), ...change };

@@ -296,7 +296,7 @@ describe.skipIf(!hasTransformers)('Python (torch, transformers and gguf: POLICYL
       expect(answer.template).toBe(readFileSync(path.join(model, 'chat_template.jinja'), 'utf8'));
       expect(answer.tensors['blk.0.ffn_up.weight']).toMatchObject({ type: 'F32', shape: [160, 64] });
       expect(small.tensors['blk.0.ffn_up.weight']).toMatchObject({ type: 'Q8_0', shape: [160, 64] });
-      // Bit for bit what the format's own library makes of the float32 file.
+      // Tensors equal, bit for bit, those that the format's own library makes of the float32 file.
       expect(Object.values(small.tensors).filter(({ type }) => type === 'Q8_0')).toHaveLength(
         i === 0 ? 23 : 22,
       );

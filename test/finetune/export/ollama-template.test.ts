@@ -64,7 +64,7 @@ describe.each(Object.entries(families))('an Ollama template derived from %s', (_
   const go = ollamaTemplate(template, bos);
 
   it.each(rendered)("renders the same text as the model's own template: $name", ({ messages, wanted }) => {
-    // What llama.cpp puts at the start is not the template's.
+    // llama.cpp itself adds the token at the start.
     expect((bos ?? '') + executeGoTemplate(go!, messages)).toBe(wanted);
   });
 });

@@ -26,7 +26,7 @@ describe('advantages within groups', () => {
         const plain = groupAdvantages(drawn, 'none');
         const all = drawn.flat();
         const center = mean(all);
-        // The spread of all rewards counts about one mean, not about those of the groups.
+        // The standard deviation of the batch is about its own mean, not about those of the groups.
         const spread = Math.sqrt(all.reduce((sum, one) => sum + (one - center) ** 2, 0) / (all.length - 1));
         drawn.forEach((group, i) => {
           const deviations = group.map((one) => one - mean(group));

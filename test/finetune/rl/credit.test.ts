@@ -166,7 +166,7 @@ describe('the reward assignment', () => {
     const [first, second] = credit('to-go', [earning([2, 4]), earning([0, 0])]);
     expect(first).toEqual([3, 3, 0, 0, 2]);
     expect(second).toEqual([-3, -3, 0, 0, -2]);
-    // Nobody else came to the second turn: it teaches nothing.
+    // No other episode reached the second turn, so it teaches nothing.
     const [alone, ended] = credit('to-go', [earning([2, 4]), short]);
     expect(alone).toEqual([2.5, 2.5, 0, 0, 0]);
     expect(ended).toEqual([-2.5, -2.5]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { initialState } from '../../../finetune/engine/checkpoint.js';
-import { type ImprovementSessions, improve } from '../../../finetune/rl/improvement.js';
+import { improve, type UpdateSessions } from '../../../finetune/rl/improvement.js';
 import { type LearningSettings, learningSettings } from '../../../finetune/rl/learning/settings.js';
 import { policyObjective } from '../../../finetune/train/objectives/policy.js';
 import type { RlExample } from '../../../finetune/train/objectives/sampled.js';
@@ -25,7 +25,7 @@ const sequences = Array.from(
 async function steps(more: Partial<LearningSettings>, some = sequences) {
   const seen: { readonly targets: readonly number[]; readonly bonus: number }[] = [];
   let rest: number[] = [];
-  const training: ImprovementSessions['training'] = {
+  const training: UpdateSessions['training'] = {
     async run(_, batch) {
       const targets = [...batch.targets!.values];
       rest.push(...targets);

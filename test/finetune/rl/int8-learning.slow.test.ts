@@ -6,7 +6,7 @@ import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { hasInt8 } from '../engine/int8.js';
 import { learned, tinyConfig } from './tiny-learning.js';
 
-/** A copy of the embedded model: the codes of its weights are stored next to it. */
+/** Uses a copy of the embedded model, because the codes of its weights are stored next to it. */
 function written(compute: 'float32' | 'int8', more: object = {}) {
   const folder = temporaryDirectory();
   cpSync(join(packageRoot(), 'models/tiny-improver'), join(folder, 'improver'), { recursive: true });

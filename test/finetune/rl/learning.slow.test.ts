@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openLearning, planLearning } from '../../../finetune/rl/assemble.js';
-import { computeOldValues } from '../../../finetune/rl/improvement.js';
+import { scoreBeforeUpdate } from '../../../finetune/rl/improvement.js';
 import type { Group } from '../../../finetune/rl/learning/episode.js';
 import { learnOnline } from '../../../finetune/rl/online.js';
 import { mean } from '../../../src/statistics/descriptive.js';
@@ -26,7 +26,7 @@ async function valuesIn(environment: string, objective: object): Promise<Readonl
     sampler.refresh(learning.parameters);
     const groups = await task.play(sampler, [...Array(16).keys()], 1, 5);
     const sequences = groups.flat().flatMap((episode) => episode.sequences);
-    const read = await computeOldValues(sessions, learning.parameters, sequences, undefined, settings);
+    const read = await scoreBeforeUpdate(sessions, learning.parameters, sequences, undefined, settings);
     for (const sequence of sequences) {
       const { oldValues, promptIds, trained } = read(sequence);
       let turn = 0;
@@ -121,6 +121,6 @@ describe('the bandit', () => {
   });
 });
 
-/** Each episode with the tokens of the next one, as in trainers that sample anew for answers that were judged before. */
+/** Gives each episode the tokens of the next, as a trainer does that samples again after the replies were scored. */
 const misattributed = (group: Group): Group =>
   group.map((episode, i) => ({ ...episode, sequences: group[(i + 1) % group.length]!.sequences }));

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { type OpenedLearning, openLearning, planLearning } from '../../../finetune/rl/assemble.js';
-import { computeOldValues } from '../../../finetune/rl/improvement.js';
+import { scoreBeforeUpdate } from '../../../finetune/rl/improvement.js';
 import { episodeOf, hadChoice, type SampledSequence } from '../../../finetune/rl/learning/episode.js';
 import type { DecoderSession } from '../../../src/models/local/engine/runtime.js';
 import { largest } from '../../../src/statistics/descriptive.js';
@@ -26,7 +26,7 @@ vi.mock('../../../src/models/local/engine/runtime.js', async (original) => {
 /** Largest difference between the sampler's and the training graph's log-probabilities of trained tokens. */
 async function mismatch(learning: OpenedLearning, sequences: readonly SampledSequence[]): Promise<number> {
   const { parameters, reference, sessions, settings } = learning;
-  const read = await computeOldValues(sessions, parameters, sequences, reference, settings);
+  const read = await scoreBeforeUpdate(sessions, parameters, sequences, reference, settings);
   return largest(
     sequences.flatMap((sequence) => {
       const { oldLogp, samplerLogp, trained } = read(sequence);
@@ -121,7 +121,7 @@ describe('the sampler', () => {
         truncated: false,
       });
       expect(await mismatch(learning, sequences)).toBeLessThan(1e-5);
-      // Among all tokens they are others.
+      // Relative to all tokens, the probabilities differ.
       const among = sequences.map(({ allowed: _, ...one }) => one);
       expect(await mismatch(learning, among)).toBeGreaterThan(1);
       // 'gold' is chosen at its first and its third letter, where 'go' might end or have a space.

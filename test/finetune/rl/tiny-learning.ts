@@ -1,4 +1,4 @@
-/** A reinforcement learning small enough for tests: a model of bytes, one layer of width 32, from scratch. */
+/** Reinforcement learning small enough for tests: a byte model with one layer of width 32, from scratch. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type OpenedLearning, openLearning, planLearning } from '../../../finetune/rl/assemble.js';
@@ -32,13 +32,13 @@ export function tinyConfig(written: object, folder = temporaryDirectory()): RlCo
 }
 
 export interface Learned extends OnlineOutcome {
-  /** What the model said, by update. */
+  /** The samples of the evaluations. */
   readonly samples: readonly (readonly [step: number, samples: readonly Sample[]])[];
   readonly events: readonly TrainingEvent[];
   readonly steps: readonly PolicyStep[];
 }
 
-/** @param change what is learned with, in place of its own */
+/** @param change replaces parts of the opened training, such as its task */
 export async function learned(
   config: RlConfig,
   hooks: OnlineHooks = {},
@@ -65,7 +65,7 @@ export async function learned(
 
 export const checkpointIn = (folder: string) => readFileSync(join(folder, 'out', 'checkpoint.safetensors'));
 
-/** A crash at the n-th call. */
+/** Makes the function crash at the n-th call. */
 export function crashing<A extends readonly unknown[], R>(
   call: (...given: A) => R,
   at: number,

@@ -84,7 +84,7 @@ describe('a continued adapter', () => {
       return rlCommand(args, recordingContext(folder).context);
     };
     expect(await learn('output=tuned/one')).toBe(0);
-    // Named by the directory of its training.
+    // The adapter is named by its training run's directory.
     expect(await learn('output=tuned/two', 'method.adapter=tuned/one', 'learningRate=1e-30')).toBe(0);
     expect(adapterValues(at('tuned/two/adapter'))).toEqual(adapterValues(at('tuned/one/adapter')));
     const metrics = readFileSync(at('tuned/two/metrics.jsonl'), 'utf8').trim().split('\n');

@@ -32,7 +32,7 @@ function write(folder: string, metrics: readonly Metric[]): void {
   file.close();
 }
 
-/** Bit by bit, from the definition: reflected polynomial 0x82f63b78. */
+/** Computes the checksum bit by bit from its definition, with the reflected polynomial 0x82f63b78. */
 function crc32c(data: Uint8Array): number {
   let crc = 0xffffffff;
   for (const byte of data) {

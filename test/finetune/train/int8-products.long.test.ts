@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { hasInt8 } from '../engine/int8.js';
 import { tuneBriefly } from './tuning.js';
 
-/** Contains a copy of the model: the codes are stored next to it. */
+/** Makes a directory with a copy of the model, because the codes are stored next to it. */
 function workplace(): string {
   const folder = temporaryDirectory();
   cpSync(referenceDirectory('qwen3-fp32'), path.join(folder, 'model'), { recursive: true });

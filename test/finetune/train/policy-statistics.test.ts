@@ -24,7 +24,7 @@ describe('statistics of an update', () => {
     const found = policyStatistics([read], objectiveSchema.parse({ kind: 'grpo' }));
     const kl = (difference: number) => Math.exp(difference) - difference - 1;
     expect(found).toMatchObject({ entropy: 2, mismatch: 0, largestMismatch: 0, explainedVariance: 1 });
-    // e^0.5 is above 1.28 where up was wanted, e^−1 below 0.8 where down was.
+    // e^0.5 is above 1.28 with a positive advantage, and e^−1 below 0.8 with a negative one.
     expect(found.clipShare).toBeCloseTo(2 / 3, 12);
     expect(found.kl).toBeCloseTo(kl(-0.5) / 3, 12);
   });

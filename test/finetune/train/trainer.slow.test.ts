@@ -71,7 +71,7 @@ describe('training an adapter', () => {
     expect(outcome.ended).toBe('complete');
     const adapter = adapterValues(outcome.result!);
     expect(adapter.size).toBe(2 * 7 * readDecoderConfig(model).layers.length);
-    // The first values come from the seed alone (those of B are 0), so that a training of no effect would show them.
+    // Initial values depend only on the seed (those of B are 0), so training without effect would leave them there.
     const untrained = await tune('unmoved', { learningRate: 1e-30, epochs: 1 });
     const first = adapterValues(untrained.result!);
     for (const [name, numbers] of adapter) {
@@ -140,7 +140,7 @@ describe('training an adapter', () => {
     bytes[shard!.offset + 1]! ^= 1;
     writeFileSync(shard!.file, bytes);
     await expect(begun()).rejects.toThrow(refused);
-    // How often it is kept and how much is read at once change nothing of what is learned.
+    // Checkpoints and the number of tokens read at once don't affect what is learned.
     bytes[shard!.offset + 1]! ^= 1;
     writeFileSync(shard!.file, bytes);
     expect((await begun({ batchTokens: 32, checkpointEvery: 1 })).ended).toBe('complete');
@@ -172,7 +172,7 @@ describe('training an adapter', () => {
   it('reports divergence when the loss is no longer a number', async () => {
     const wild = { learningRate: 1e30, maxGradientNorm: 1e30 };
     await expect(tune('diverged', wild)).rejects.toThrow(/training has diverged: in step/);
-    // The only step is finite, but not what it leads to: no such adapter is a result.
+    // The only step is finite, but the weights after it aren't, so no adapter is kept.
     const once = { ...wild, epochs: 1, batchExamples: 8 };
     await expect(tune('diverged-at-last', once)).rejects.toThrow(/in step 1, the validation loss is NaN/);
     expect(existsSync(path.join(folder, 'diverged-at-last', 'adapter'))).toBe(false);
@@ -203,7 +203,7 @@ describe('training all weights', () => {
     expect((await again({}, { onEvent })).ended).toBe('complete');
     expect(lossesOf(events)).toEqual([]);
     expect(weights().equals(first)).toBe(true);
-    // Stored and random weights are trained alike, but one does not go on from the other.
+    // Training from stored and from random weights is alike, but one can't resume from the other's checkpoint.
     await expect(again({ method: { kind: 'scratch' } })).rejects.toThrow(
       /different settings, data or weights/,
     );
@@ -262,7 +262,7 @@ describe('training all weights', () => {
       const losses = lossesOf(events);
       expect(losses.at(-1)).toBeLessThan(losses[0]! - 1);
       const again = recorded();
-      // Going on from the written model, the first validation is that of its weights but for a step of no size.
+      // Training continues from the written model with a negligible step, so the first validation is that model's.
       const still = { learningRate: 1e-30, evaluateEvery: 1, epochs: 1 };
       await tune(`${kind}-again`, { ...still, model: outcome.result!, method: { kind: 'full' } }, again);
       const first = again.events.find((event) => event.kind === 'validation')!;

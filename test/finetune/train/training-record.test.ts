@@ -118,7 +118,7 @@ it('the training loss is the mean over the latest steps, even if there is only o
 
 const page = (output: string) => readFileSync(join(output, 'index.html'), 'utf8');
 
-/** The page of a training of some steps, and of more events. */
+/** Returns the page after these steps and further events. */
 async function pageAfter(steps: number, end: object, more: readonly TrainingEvent[] = []): Promise<string> {
   const output = temporaryDirectory();
   const record = recordIn(output);
@@ -132,7 +132,7 @@ describe('samples', () => {
     createSample([{ prompt: 'p', reply: `r${number}` }], { expected: 'r40' });
   const samplesIn = (output: string) => readFileSync(join(output, 'samples.jsonl'), 'utf8');
 
-  /** Trains from one step to another, as a process that ends without a word. */
+  /** Records training from one step to another, and ends without closing the record, like a killed process. */
   function trainTo(output: string, from: number, to: number): TrainingRecord {
     const record = recordIn(output);
     const measured = createEventMeter({ now: tickingClock(), milliseconds: () => 0, memory: () => 1 });

@@ -1,4 +1,4 @@
-/** Configs of supervised trainings small enough for tests. */
+/** Configs for supervised training that are small enough for tests. */
 import type { TrainingHooks } from '../../../finetune/train/loop.js';
 import { fineTune } from '../../../finetune/train/supervised.js';
 import { type TrainConfig, trainConfigSchema } from '../../../finetune/train/train-config.js';

@@ -32,8 +32,10 @@ it('parentOf finds the tuned, revised or edited program, or else the best one in
   expect(parentOf(programOf(2, 0, 14), data)).toBe(entries[1]);
   expect(parentOf(programOf(4, 0, 11, { tuned: true }), data)).toBe(entries[1]);
   expect(parentOf(entries[4]!, data)).toBe(entries[3]);
-  const recent = configOf({ memory: { best: 0, recent: 1 } });
-  expect(parentOf(programOf(4, 0, 14), { config: recent, entries: entries.slice(0, 4) })).toBe(entries[3]);
+  for (const memory of [{ best: 0, recent: 1 }, { recent: 1 }]) {
+    const recent = { config: configOf({ memory }), entries: entries.slice(0, 4) };
+    expect(parentOf(programOf(4, 0, 14), recent)).toBe(entries[3]);
+  }
   const edits = configOf({ policy: { kind: 'program', edits: true } });
   expect(parentOf(programOf(4, 0, 14), { config: edits, entries })).toBe(entries[2]);
 });

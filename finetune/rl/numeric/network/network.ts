@@ -12,7 +12,7 @@ export interface NetworkDefinition {
   readonly parameters: readonly ParameterShape[];
   readonly outputs: number;
   readonly precision: Precision;
-  /** Number of rows to compute together, starting at `from`; at least 1. */
+  /** Maximum number of rows to compute together, starting at `from`; at least 1. */
   rowsAtOnce(rows: readonly Row[], from: number): number;
   /** Adds the inputs to the graph and returns the outputs [B, outputs]. */
   emit(g: GraphBuilder, parameters: ReadonlyMap<string, Value>): Value;

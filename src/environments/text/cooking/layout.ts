@@ -1,4 +1,4 @@
-/** Draws rooms on a grid, with connections, doors and furniture. All folds share the vocabulary. */
+/** Generates random houses: rooms on a grid, with connections, doors and furniture. All folds share the vocabulary. */
 
 import { type RandomGenerator, shuffled } from '../../../base/random/generator.js';
 export const directions = ['north', 'east', 'south', 'west'] as const;

@@ -32,7 +32,7 @@ interface CompiledRule {
   readonly constants: readonly number[];
   readonly before: readonly CompiledPattern[];
   readonly after: readonly CompiledPattern[];
-  /** Slots of variables that occur only in postconditions; any unused object of their type may fill them. */
+  /** Slots of variables that occur only in postconditions; any object of their type that isn't bound may fill them. */
   readonly freeSlots: readonly number[];
   readonly command: CommandTemplate;
   readonly event: CommandTemplate;

@@ -39,7 +39,7 @@ function tokenizeLogic(source: string): LogicToken[] {
   return tokens;
 }
 
-/** A variable in a rule; equal names refer to the same object. */
+/** A variable or constant in a rule; equal names refer to the same object. */
 interface Placeholder {
   readonly name: string;
   readonly type: string;

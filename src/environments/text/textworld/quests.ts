@@ -10,7 +10,7 @@ export type Dialect = (typeof dialects)[number];
 interface QuestEvent {
   /** Facts that must all hold. */
   readonly condition: readonly WorldFact[];
-  /** For `json`: the stored plan that leads to the event. If a win event's can't be completed, the quest fails. */
+  /** For `json`: the stored plan that leads to the event. If a win event's plan can't be completed, the quest fails. */
   readonly plan: Plan | undefined;
 }
 

@@ -35,7 +35,7 @@ export const createCritic = (critic: Critic): Stage => ({
 
 /**
  * Requests a revision of the iteration's best proposal (the earliest if tied) and evaluates it. Does nothing if there
- * is nothing to revise, or the limits don't allow it.
+ * is nothing to revise, or the limits don't allow another evaluation.
  * @throws like `proposeCandidates` and `evaluate`
  */
 async function revise(

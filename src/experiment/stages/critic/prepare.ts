@@ -43,7 +43,7 @@ export const prepareCritic: PrepareStage = async ({ critic, model, policy, promp
       return createCritic({
         config: critic,
         proposer: proposer ?? languageModelProposer(reviser!),
-        // Revisions of parameters are always complete vectors.
+        // Revisions don't use the encoding of the `compact` prompt set.
         prompter: createCriticPrompter({
           config: critic,
           environment,

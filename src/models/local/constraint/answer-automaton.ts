@@ -65,7 +65,7 @@ export type AnswerState =
       /** True if the answer may start here: at a line start, after a colon or after thinking, or after markup there. */
       readonly isAnchored: boolean;
     }
-  /** Before an answer that only thinking may precede; `offset` bytes of `<think>` have been read. */
+  /** Before an answer that only thinking and white space may precede; `offset` bytes of `<think>` have been read. */
   | { readonly kind: 'lead'; readonly offset: number; readonly mayThink: boolean }
   /** Inside a label, or in the closing text after the last value; `offset` bytes of it have been read. */
   | { readonly kind: 'literal'; readonly index: number; readonly offset: number }

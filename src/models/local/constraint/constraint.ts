@@ -133,7 +133,7 @@ export function createConstraint(
   };
 }
 
-/** True if the model has a single token that opens a thinking block. */
+/** True if the vocabulary has an ordinary token (not a special one) that is exactly `<think>`. */
 const mayThink = ({ byFirstByte, bytes }: ConstraintVocabulary) =>
   byFirstByte[thinkingStart.charCodeAt(0)]!.some(
     (id) => Buffer.from(bytes[id]!).toString() === thinkingStart,
@@ -199,7 +199,7 @@ function answerCosts(automaton: AnswerAutomaton, { spell }: ConstraintVocabulary
   };
 }
 
-/** Maximum number of cached masks per grammar. They are cached because states recur across candidates and calls. */
+/** Maximum number of cached masks per constraint. They are cached because states recur across candidates and calls. */
 const maxCachedMasks = 4096;
 
 class ReplyState implements ConstraintState {
@@ -258,7 +258,7 @@ class ReplyState implements ConstraintState {
     return state;
   }
 
-  /** Removes tokens after which the answer couldn't be completed within `budget` tokens, unless that removes all. */
+  /** Removes tokens after which the answer might not fit into `budget` more tokens, unless that removes all. */
   #withinBudget(mask: TokenMask & { kind: 'only' }, budget: number): TokenMask {
     // Any value is shorter than this margin, so tokens are checked individually only near the end of the budget.
     if (budget >= this.#rules.costs.fromState(this.#state) + 64) return mask;

@@ -69,7 +69,7 @@ function rangeShortfall({ low, high, decimals }: NumberKind): Shortfall {
   const unit = 10 ** decimals;
   const { lowest, highest } = multiplesBetween(low, high, decimals);
   const maxDigits = String(Math.floor(Math.max(Math.abs(low), Math.abs(high)))).length;
-  /** True if an allowed number has a magnitude in [from, to] that is a multiple of `step`; -0 doesn't count. */
+  /** True if an allowed number of this sign, other than -0, has a multiple of `step` in [from, to] as its magnitude. */
   const hasMultiple = (negative: boolean, from: number, to: number, step: number) => {
     const [min, max] = negative ? [Math.max(from, 1, -highest), -lowest] : [Math.max(from, lowest), highest];
     return Math.ceil(min / step) * step <= Math.min(to, max);

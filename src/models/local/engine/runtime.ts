@@ -18,7 +18,7 @@ export interface SessionSettings {
   readonly threads: number;
 }
 
-/** The factors of an adapter that a graph takes as inputs, by input name. */
+/** Parameters that are inputs of a graph (the factors of an adapter, or all weights), by input name. */
 export type AdapterInputs = Readonly<Record<string, ort.Tensor>>;
 
 interface ForwardInput {
@@ -29,7 +29,7 @@ interface ForwardInput {
   readonly position: number | readonly number[];
   /** Maximum length of the sequences, which affects rotation (longrope); default: their current length. */
   readonly sequenceTokens?: number | readonly number[];
-  /** Only for a graph that has adapter inputs. */
+  /** Only for a graph whose parameters are inputs. */
   readonly adapter?: AdapterInputs | undefined;
   /** The prompt's cache, shared by all rows; it has a single row. */
   readonly promptCache: TokenCache;

@@ -66,7 +66,7 @@ function readGgufConfig(gguf: GgufFile, ignoredKeys: readonly string[]): Decoder
   return { ...config, layers: config.layers.map((layer) => ({ ...layer, rope: withDivisors(layer.rope) })) };
 }
 
-/** Adapts a layer to GGUF files, which store decay rates directly and interleave the value heads that share a key. */
+/** Adapts a layer to GGUF files: they store decay rates directly, and most interleave value heads that share a key. */
 function ggufLayer({ recurrence, ...layer }: LayerConfig, { metadata }: GgufFile): LayerConfig {
   if (recurrence === undefined) return layer;
   // Ollama's own files state whether they reordered the heads.

@@ -14,7 +14,7 @@ import type { Candidate, GenerationHooks, GenerationRequest } from './candidate.
 import type { CachedPrompt } from './prompt-caches.js';
 import type { Generation } from './protocol.js';
 
-/** The candidates' cache grows by this many slots at a time; whole blocks of spare slots don't change rounding. */
+/** The candidates' cache grows in blocks of this many slots; whole blocks of spare slots don't change rounding. */
 const ownBlockSize = 32;
 
 export interface QueuedRequest {
@@ -109,7 +109,7 @@ export class CandidateRows {
     const [{ work }] = rows as [CandidateRow, ...CandidateRow[]];
     this.#enterCache();
     const promptCache = this.#mixesPrompts ? this.#emptyCache : work.cachedPrompt.cache;
-    // Forced tokens are read along with the previous one, except with several requests, because one request's
+    // Forced tokens are read along with the previous one, but not if requests may join, because one request's
     // rounding would then depend on the others.
     const tokens = this.#mixesPrompts ? 1 : smallest(rows.map(({ candidate }) => candidate.unreadIds.length));
     const choosingRows = [...rows.keys()].filter((row) => rows[row]!.candidate.unreadIds.length === tokens);

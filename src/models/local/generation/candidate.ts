@@ -8,7 +8,7 @@ import type { GeneratedReply, GenerationJob } from './protocol.js';
 
 export interface GenerationRequest
   extends Pick<GenerationJob, 'seeds' | 'maxTokens' | 'conversation' | 'sampledLogProbabilities'> {
-  /** Only for a graph that has adapter inputs; after they change, call `TextGenerator.clearCache`. */
+  /** Only for a graph whose parameters are inputs; after they change, call `TextGenerator.clearCache`. */
   readonly adapter?: AdapterInputs;
   readonly prompt: readonly number[];
   /** System message. Only cached prompts with the same system message are reused. */
@@ -21,7 +21,7 @@ export interface GenerationRequest
 }
 
 export interface GenerationHooks {
-  /** Called before each forward pass; if it returns true, the generation ends with `AbortedError`. */
+  /** Called before each pass once the request has started; if it returns true, `generate` throws `AbortedError`. */
   isAborted(): boolean;
   readonly onRead?: OnRead | undefined;
 }

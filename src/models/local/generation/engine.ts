@@ -96,7 +96,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   };
 }
 
-/** Returns the token ids of complete replies. Without the end token, a text that begins another couldn't be chosen. */
+/** Returns the token ids of complete replies. Without an end token, no prefix of another text could be chosen. */
 function replyTokenIds(
   texts: readonly string[],
   tokenizer: ChatTokenizer,

@@ -22,7 +22,7 @@ export class AbortedError extends Error {
  */
 const chunkSize = (hasStates: boolean): number => (hasStates ? 256 : 64);
 
-/** Limit for tokens read together. A prompt that joins is assumed to be as long as the longest of the others. */
+/** Limit for tokens read together. A prompt that joins is assumed to have as many unread tokens as the longest one. */
 const maxJointTokens = 256;
 
 /** Maximum number of unread tokens of a prompt that is read together with others. */
@@ -31,7 +31,7 @@ const maxShortPrompt = 64;
 /** Memory limit in bytes for the rows of a batch. It doesn't depend on the machine, because it affects rounding. */
 const maxBatchBytes = 2 ** 29;
 
-/** Memory limit in bytes for cached prompts. Games that outgrow it are read from the start at every turn. */
+/** Memory limit in bytes for cached prompts. If games together outgrow it, some are read from the start every turn. */
 const maxPromptBytes = () => Math.max(maxBatchBytes, machineMemory().totalBytes / 4);
 
 /**
@@ -109,7 +109,7 @@ export class TextGenerator {
     this.#isRunning = false;
   }
 
-  /** Takes the next request from the queue if it can join the current ones. */
+  /** Takes the next request from the queue, if there is one, unless it must wait for the current ones. */
   #takeNext(): QueuedRequest | undefined {
     const count = this.#startedRequests().length;
     const mayJoin = this.#rows.mixesPrompts && count < this.#maxRequests;

@@ -48,7 +48,7 @@ export class PromptCaches {
     this.#limits = limits;
   }
 
-  /** Returns a cache with the longest reusable prefix, in whole steps, of `prompt` in a cached prompt of its kind. */
+  /** Returns a cache with the longest prefix of `prompt`, in whole steps, that a cached prompt of its kind provides. */
   async lookUp(kind: PromptKind, prompt: readonly number[], step = 1): Promise<CachedPrompt> {
     const isConcurrent = this.#limits.maxRequests > 1;
     const peers = this.#prompts.filter(
@@ -116,7 +116,7 @@ export class PromptCaches {
   }
 }
 
-/** True while another request is reading the prompt, or if that request was aborted. */
+/** True while another request is reading the prompt, or if that request failed or was aborted first. */
 const isUnread = ({ lookupLength, tokens }: PromptEntry): boolean => tokens.length < lookupLength;
 
 export function commonPrefixLength(a: readonly number[], b: readonly number[]): number {

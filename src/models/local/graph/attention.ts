@@ -105,7 +105,7 @@ interface AttentionContext {
   readonly rotation: Rotation | undefined;
   /** Factors by which the queries are multiplied, broadcast over [B, S, kvHeads, g, headDim]. */
   readonly growth: Value | undefined;
-  readonly mix: (qkv: Qkv) => AttentionResult;
+  readonly mix: (qkv: Qkv) => MixedHeads;
 }
 
 /** The cached segments that queries attend to in addition to the new tokens, and the bias that masks both. */
@@ -115,7 +115,7 @@ interface VisibleSegments {
   readonly segments: readonly CachedSegment[];
 }
 
-export interface AttentionResult {
+export interface MixedHeads {
   /** [N, heads·headDim] */
   readonly merged: Value;
   /** [kvHeads, B, S, headDim] */
@@ -142,7 +142,7 @@ export function emitAttention(
 }
 
 /** Emits the attention of each row to the segments and to its own new tokens. */
-export function mixSegments(build: DecoderBuild, visible: VisibleSegments, qkv: Qkv): AttentionResult {
+export function mixSegments(build: DecoderBuild, visible: VisibleSegments, qkv: Qkv): MixedHeads {
   const { g, config } = build;
   const { shapes } = visible;
   // [B, S, kvHeads, ·, headDim] → [kvHeads, B, ·, S, headDim]
@@ -168,7 +168,7 @@ export interface Qkv {
 }
 
 interface Projections extends Qkv {
-  /** [N, heads·headDim]. The output of attention is multiplied by its sigmoid. */
+  /** [N, heads·headDim]; the output of attention is multiplied by this gate's sigmoid. */
   readonly gate?: Value | undefined;
 }
 
@@ -247,7 +247,7 @@ function attend(
   const multiply = (a: Value, b: Value) => g.op('MatMul', [a, b]);
   const transposed = (matrix: Value) => g.op('Transpose', [matrix], { perm: [0, 1, 3, 2] });
   const join = (...parts: Value[]) => g.op('Concat', parts, { axis: 0 });
-  // Rows that share a segment form one matrix, so that the segment is read only once.
+  // Rows that share a segment usually form one matrix, so that the segment is read only once.
   const jointShape = join(g.integers([kvHeads]), shapes.queryMatrices, g.integers([-1, headDim]));
   const scores = segments.map(({ keys: cached, length, shared }) => {
     if (!shared) return multiply(queries, transposed(cached));

@@ -1,5 +1,5 @@
 /** Attention for training: tokens are packed into one row and split into blocks, first prompts, then replies. */
-import { type AttentionResult, emitBias, emitShapes, mixSegments, type Qkv } from './attention.js';
+import { emitBias, emitShapes, type MixedHeads, mixSegments, type Qkv } from './attention.js';
 import type { Value } from './graph.js';
 import type { DecoderBuild } from './parameters.js';
 
@@ -8,7 +8,7 @@ export interface TokenBlocks {
   /** int32 [F, P] and [F, G, A]: index of the token in each slot; for an empty slot, the index of a padding token. */
   readonly prompts: Value;
   readonly replies: Value;
-  /** int32 of the same shapes: each token's position in its sequence; for empty slots, a position never attended to. */
+  /** int32 of the same shapes: each token's position in its sequence; for empty slots, one later than any token's. */
   readonly promptPositions: Value;
   readonly replyPositions: Value;
   /** int32 [N]: the slot of each token; the slots of the prompts come first. */
@@ -19,7 +19,7 @@ export interface TokenBlocks {
 export function emitBlockMixer(
   build: DecoderBuild,
   { prompts, replies, promptPositions, replyPositions, slots }: TokenBlocks,
-): (window: number | undefined) => (qkv: Qkv) => AttentionResult {
+): (window: number | undefined) => (qkv: Qkv) => MixedHeads {
   const { g, config } = build;
   const { headDim, heads, kvHeads } = config;
   const size = g.op('Shape', [replies]);
@@ -51,7 +51,7 @@ export function emitBlockMixer(
     key: gather(key, kvHeads, block, shapes.keys),
     value: gather(value, kvHeads, block, shapes.keys),
   });
-  const mixers = new Map<number | undefined, (qkv: Qkv) => AttentionResult>();
+  const mixers = new Map<number | undefined, (qkv: Qkv) => MixedHeads>();
   return (window) => {
     const found = mixers.get(window);
     if (found !== undefined) return found;
@@ -59,7 +59,7 @@ export function emitBlockMixer(
       prompts: emitBias(build, window, tokenPositions.prompts),
       replies: emitBias(build, window, tokenPositions.replies),
     };
-    const mix = (qkv: Qkv): AttentionResult => {
+    const mix = (qkv: Qkv): MixedHeads => {
       const promptMix = mixSegments(
         build,
         { shapes: promptShapes, bias: biases.prompts, segments: [] },

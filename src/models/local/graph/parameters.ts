@@ -11,7 +11,7 @@ export interface ParameterSource {
   linear(module: string, x: Value, bias: boolean): Value;
   /** Emits the concatenated products of modules that share x; undefined or absent if each is computed separately. */
   stacked?(modules: readonly string[], x: Value, bias: boolean): Value | undefined;
-  /** Emits rows of the embedding: int32 indices [B, S] → [B, S, H] in the graph's precision. */
+  /** Emits rows of an embedding: int32 indices […] → […, H] in the graph's precision. */
   embed(module: string, ids: Value): Value;
   /** Emits a parameter outside matrix products, such as a norm's scale or a convolution, in the graph's precision. */
   vector(name: string): Value;

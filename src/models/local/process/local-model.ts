@@ -33,7 +33,7 @@ export function createLocalModel(config: LocalConfig): LanguageModel {
 const sharedProcesses = new Map<string, { readonly process: ModelProcess; readonly users: Set<string> }>();
 let conversationCount = 0;
 
-/** Each model reuses only its own cached prompts, so that `cachedTokens` doesn't depend on the other models. */
+/** Each model reuses only its own cached prompts, so `cachedTokens` never counts tokens that another model has read. */
 function createSharedModel(id: string, config: LocalConfig): LanguageModel {
   const settings = Object.fromEntries(loadKeys.map((key) => [key, config[key]])) as unknown as LoadSettings;
   const key = JSON.stringify(settings);
@@ -66,7 +66,7 @@ function checkFiles({ adapter, ignoreKeys, path }: LocalConfig): void {
   if (adapter !== undefined) openAdapter(adapter, config, ignoreKeys);
 }
 
-/** Returns a name for messages: the path or, for a model in a store (whose path may be just a hash), its reference. */
+/** Returns what a model's id is based on: its path or, if it is in the Hugging Face cache, its reference. */
 const displayName = (path: string): string => (isHfReference(path) ? path : modelDirectory(path));
 
 function modelId(path: string, adapter?: string): string {

@@ -1,4 +1,4 @@
-/** The Hugging Face cache: `models--ORG--NAME/refs/REVISION` is a commit id; `snapshots/COMMIT/` has files or links. */
+/** The Hugging Face cache: `models--ORG--NAME/refs/REVISION` has a commit id, and `snapshots/COMMIT/` has files. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';

@@ -23,7 +23,7 @@ const revisionSchema = z.looseObject({
 });
 type HubFile = z.output<typeof revisionSchema>['siblings'][number];
 
-/** Files used to load a model, apart from its weights. */
+/** Files that are downloaded along with a model's weights. */
 const otherFiles =
   /^(config|generation_config|tokenizer|tokenizer_config|chat_template|model\.safetensors\.index)\.json$|^chat_template\.jinja$|^tokenizer\.model$/;
 

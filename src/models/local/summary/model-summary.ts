@@ -17,7 +17,7 @@ import type { StoredTensors } from '../weights/safetensors.js';
 export interface ModelSummary extends ModelReport {
   readonly memory?: MemoryRequirements;
   readonly generation?: GenerationDefaults;
-  /** Sampling settings for free text if the config sets none. */
+  /** Sampling settings for `format: text` if the config sets none. */
   readonly sampling?: Sampling;
 }
 

@@ -212,8 +212,8 @@ export interface ControlTokens {
 
 /**
  * Distinguishes control tokens from text. Where several tokens match, the longest wins.
- * @param control tokens that only a template may write
- * @param inReplies the control tokens that a reply may contain, such as `</think>`
+ * @param control the tokens that only a template may write, except for `inReplies`
+ * @param inReplies those that a reply may also contain, such as `</think>`
  * @param ordinary other added tokens
  */
 export function createControlTokens(

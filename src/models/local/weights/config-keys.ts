@@ -6,7 +6,7 @@ export interface KnownKeys {
   readonly readKeys: readonly string[];
   /** Keys that never affect a result. */
   readonly harmlessKeys?: ReadonlySet<string>;
-  /** Keys that have no effect at this value. For others, false, empty and `none` have no effect; null never has one. */
+  /** Keys that have no effect at this value or null. Others have no effect if they are null, false, `none` or empty. */
   readonly neutral?: Readonly<Record<string, unknown>>;
 }
 

@@ -20,7 +20,7 @@ export interface Recurrence {
   readonly valueDim: number;
   /** Stored form of each head's decay: ln(−rate) or, in GGUF files, the rate itself. */
   readonly decay: 'logarithm' | 'rate';
-  /** Value heads that share a key are either adjacent (`grouped`), or interleaved as in GGUF files (`tiled`). */
+  /** Value heads that share a key are either adjacent (`grouped`), or interleaved as in most GGUF files (`tiled`). */
   readonly order: 'grouped' | 'tiled';
 }
 

@@ -140,7 +140,7 @@ function ropeScaling(value: (key: string) => GgufValue | undefined, number: (key
   };
 }
 
-/** Computes llama.cpp's own factor for cosines and sines, which it applies in addition to the file's. */
+/** Computes the factor by which llama.cpp multiplies cosines and sines in addition to the file's own factor. */
 const yarnMagnitude = (factor: number, log: GgufValue | undefined): number => {
   const magnitude = (scale: number) => (factor <= 1 ? 1 : 0.1 * scale * Math.log(factor) + 1);
   return magnitude(1) / (log === undefined ? 1 : magnitude(Number(log)));

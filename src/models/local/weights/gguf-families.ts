@@ -64,7 +64,7 @@ const gemmaPattern = (pattern: unknown) =>
     ? { layer_types: pattern.map((isLocal) => (isLocal ? 'sliding_attention' : 'full_attention')) }
     : { sliding_window_pattern: pattern };
 
-/** The value heads aren't in the order of Hugging Face's files; `readGgufConfig` passes the order to the decoder. */
+/** The value heads usually aren't in Hugging Face's order; `readGgufConfig` passes their order to the decoder. */
 const qwen35: GgufFamily = {
   interleaved: false,
   wholeNorms: true,
@@ -106,7 +106,7 @@ export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
   granite: {
     interleaved: true,
     keys: ['embedding_scale', 'residual_scale', 'attention.scale', 'logit_scale'],
-    // A factor of 0 means that the usual one applies. If rope.scaling.finetuned is false, there is no rotation.
+    // A factor of 0 means that the usual one applies. Models without rotation (`use_rope: false`) are rejected later.
     config: (value) => ({
       embedding_multiplier: value('embedding_scale') || 1,
       residual_multiplier: value('residual_scale') || 1,

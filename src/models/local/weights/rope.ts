@@ -80,7 +80,7 @@ export const ropeShape = {
 
 type RopeConfig = z.output<z.ZodObject<typeof ropeShape>> & {
   readonly max_position_embeddings: number;
-  /** Takes precedence over the key of the same name inside the section. */
+  /** Takes precedence over the key of the same name inside the rope section. */
   readonly original_max_position_embeddings?: number | null | undefined;
 };
 
@@ -90,7 +90,7 @@ interface RopeFamily {
   readonly allowsPartial: boolean;
   readonly kinds: readonly Kind[];
   readonly aliases?: Readonly<Record<string, Kind>>;
-  /** More keys that the section may contain. */
+  /** More keys that the rope section may contain. */
   readonly keys?: readonly string[];
 }
 

@@ -151,7 +151,7 @@ export function directoryWeights(directory: string): StoredTensors {
   return textTensors(allTensors);
 }
 
-/** Returns a tensor's name in a text-only model; vision-language models put that part under `language_model`. */
+/** Returns a tensor's name in a text-only model; vision-language models put the text part under `language_model`. */
 export const textOnlyName = (name: string): string =>
   name
     .replace(/^(?:language_model\.model|model\.language_model)\./, 'model.')

@@ -34,7 +34,8 @@ export function parentOf(
   if (policy?.kind === 'program' && policy.edits) return bestEntry(shownEntries);
   const { best, recent } = memory;
   const proposedEntries = shownEntries.filter((one) => one.iteration > 0);
-  return bestEntry(best === 0 ? (recent ? proposedEntries.slice(-recent) : []) : proposedEntries);
+  const isOnlyRecent = best === 0 || (best === undefined && recent !== undefined);
+  return bestEntry(isOnlyRecent ? (recent ? proposedEntries.slice(-recent) : []) : proposedEntries);
 }
 
 /** Returns new bests and their ancestors, oldest first. */

@@ -3,7 +3,7 @@ import type { ChatMessage } from '../../../models/language-model.js';
 
 type Prompt = readonly ChatMessage[];
 
-/** Prompts of a page as JSON, last first; each is encoded relative to the next one, which has most of its text. */
+/** Prompts of a page as JSON, latest first. Each is encoded relative to the one listed before it, to save space. */
 export type PackedPrompts = readonly (readonly TextPart[])[];
 
 /** Approximate maximum of the total length of the packed prompts on a page, in characters. */

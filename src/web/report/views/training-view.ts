@@ -48,7 +48,7 @@ ${score !== undefined && html`<p class="note">${score === null ? 'no usable repl
 </article>`;
 }
 
-/** Compares the model or policy with searches that used about as many episodes; without any, shows its final result. */
+/** Compares a model or policy with its baselines. Without baselines, shows the final result, except a proposer's. */
 export function baselines({ facts, metrics }: TrainingRecords): Content | undefined {
   const evaluations = metrics.filter(
     ({ kind, bestReturn }) => kind === 'evaluation' && bestReturn !== undefined,

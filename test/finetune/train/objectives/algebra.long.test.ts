@@ -82,7 +82,7 @@ describe('on-policy updates', () => {
     const again = update.map((one) => ({ ...one, oldLogp: read.get(one) }));
     const [reused] = await updates({ kind: 'grpo', ...none }, {}, again);
     expect(relativeDistance(flat(reused!), flat(fresh!))).toBeLessThan(1e-12);
-    // Another old policy is another update.
+    // Another old policy gives another update.
     const [other] = await updates({ kind: 'grpo', ...none }, {}, update);
     expect(relativeDistance(flat(other!), flat(fresh!))).toBeGreaterThan(0.01);
   });

@@ -40,7 +40,7 @@ describe('tokens sampled from an allowed set', () => {
       await read(likelihood(1), update),
     ];
     const first = update[0]!;
-    // Log-probabilities of each id in the place of the first token.
+    // Log-probabilities of each id as the first token.
     const everywhere = await read(
       likelihood(1),
       all.map((id) => ({ ...first, completionIds: [id], trained: [true] })),

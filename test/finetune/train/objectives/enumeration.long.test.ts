@@ -117,7 +117,7 @@ describe('a policy over two-token answers', async () => {
       const random = createGenerator(41);
       const { objective, inputs } = policyObjective(objectiveSchema.parse(written), context);
       const session = await open(objective, 'train');
-      // Projections on the exact gradient and on a direction that says nothing of it.
+      // Projections on the exact gradient and on an unrelated direction.
       const noise = createGenerator(5);
       const directions = [exact, exact.map(() => noise.normal(0, 1))];
       const projected: number[][] = [[], []];
@@ -134,7 +134,7 @@ describe('a policy over two-token answers', async () => {
         const [center, error] = [mean(projected[k]!), standardDeviation(projected[k]!) / Math.sqrt(updates)];
         const expected = factor * dot(exact, direction);
         expect(Math.abs(center - expected)).toBeLessThan(3 * error);
-        // The standard error is small enough to tell the gradient from nothing, and from its double.
+        // The standard error is small enough to distinguish the gradient from 0, and from its double.
         if (k === 0) expect(error).toBeLessThan(expected / 6);
       });
     },

@@ -1,4 +1,4 @@
-/** A tiny policy in float64 whose updates tests compute. */
+/** A tiny float64 policy for testing updates. */
 import type { ExampleResult, TokenSequence } from '../../../../finetune/engine/batch.js';
 import type { TrainableSpec } from '../../../../finetune/engine/trainable.js';
 import { allTrainedParameters, buildTrainingGraph } from '../../../../finetune/engine/training-graph.js';
@@ -19,7 +19,7 @@ import { referenceDirectory } from '../../../models/local/fixture.js';
 
 const whole = readDecoderConfig(referenceDirectory('qwen3-fp32'));
 
-/** One layer of a reference model: weights are drawn anew. */
+/** One layer of a reference model, with random weights. */
 export const tinyConfig: DecoderConfig = { ...whole, vocabulary: 256, layers: whole.layers.slice(0, 1) };
 export const tinyTrainable: TrainableSpec = { kind: 'all' };
 
@@ -58,7 +58,7 @@ export async function updates(
   return results;
 }
 
-/** Normal with deviation 0.2. */
+/** Draws parameters from a normal distribution with standard deviation 0.2. */
 export function randomParameters(shapes: ReturnType<typeof allTrainedParameters>): readonly Parameter[] {
   const random = createGenerator(8);
   return shapes.map(({ name, shape }) => ({
@@ -68,7 +68,7 @@ export function randomParameters(shapes: ReturnType<typeof allTrainedParameters>
   }));
 }
 
-/** Completions with environment tokens in some, and all that objectives may ask for. */
+/** Completions with everything that objectives need, some of them with environment tokens. */
 export function someCompletions(seed: number): readonly (RlExample & TokenSequence)[] {
   const random = createGenerator(seed);
   const ids = (length: number) => Array.from({ length }, () => random.integers(0, 250));

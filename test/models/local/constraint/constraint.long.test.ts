@@ -123,7 +123,7 @@ test('an answer without free text starts at once, or after thinking if the model
     ...tokenizer,
     bytes: {
       ...tokenizer.bytes,
-      of: (id: number) => (id === thinkId ? Buffer.from('<think>') : tokenizer.bytes.get(id)),
+      get: (id: number) => (id === thinkId ? Buffer.from('<think>') : tokenizer.bytes.get(id)),
     },
   };
   const state = createConstraint(grammar, createVocabulary(thinker, 520, eos), false).start();
@@ -154,7 +154,7 @@ test('a tokenizer without single-character tokens is rejected', () => {
     ...tokenizer,
     bytes: {
       ...tokenizer.bytes,
-      of: (id: number) => (id < 300 ? new Uint8Array(0) : tokenizer.bytes.get(id)),
+      get: (id: number) => (id < 300 ? new Uint8Array(0) : tokenizer.bytes.get(id)),
     },
   };
   const poor = createVocabulary(lacking, 512, eos);
