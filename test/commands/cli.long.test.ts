@@ -147,7 +147,7 @@ describe('policyloop', () => {
     expect(await cli(cwd, args, (_, kill) => kill())).toMatchObject({ code: null, stderr: 'reading' });
   });
 
-  it('does not resume a run with a changed setting, and names the key', async () => {
+  it('does not resume a run whose evaluation.episodes has changed, and names the key', async () => {
     const cwd = workplace();
     await cli(cwd, ['run', 'config.yaml', '--run-dir', 'r', '--quiet']);
     const resumed = await cli(cwd, ['resume', 'r', 'evaluation.episodes=5', 'iterations=20']);

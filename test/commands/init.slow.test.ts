@@ -56,7 +56,7 @@ describe.each(['commonjs', 'module', undefined])('policyloop init with package t
   it
     .skipIf(type === undefined)
     .each(['environment', 'policy', 'model', 'reward', 'helpers', 'prompts'] as const)(
-    'prints a command whose run uses the new %s and improves on the warm-up',
+    'prints a command for the new %s whose run improves on the warm-up',
     async (kind) => {
       const cwd = project(type);
       const printed = await init(cwd, kind, kind === 'prompts' ? 'my prompts' : `my ${kind}.js`);

@@ -232,7 +232,7 @@ it('policyloop sweep reports failures, and continues with the other settings', a
   expect({ code: all.code, runs: all.last().settings[0]!.runs }).toEqual({ code: 1, runs: 0 });
 });
 
-it('the runs of a sweep share its limits', async () => {
+it('the runs of a sweep share its call limit', async () => {
   const values = Array.from({ length: 10 }, (_, i) => `params[${i}]: 0.5`).join(', ');
   const server = await startFakeOpenAI({ reply: () => values });
   const model = `model={provider: openai, name: scripted, baseUrl: "${server.url}"}`;

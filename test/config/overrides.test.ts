@@ -98,7 +98,7 @@ describe('a change of provider or kind', () => {
     ]);
   });
 
-  it('drops values that the new provider rejects, even in the model of a stage', () => {
+  it('in the model of a stage drops values that the new provider rejects', () => {
     const text = `{environment: CartPole-v1, model: {provider: random}, critic: {model: {provider: local, temperature: 4, format: constrained}}}`;
     const overrides = ['critic.model.provider=ollama', 'critic.model.name=m'];
     const { config, notes } = loadConfig({ file: 'my.yaml', overrides, readFile: () => text });

@@ -49,7 +49,7 @@ test.each([
   ['{relay: [{provider: ollama, name: m, calls: 1}, {provider: local}]}', /hint: keep one language model/],
   ['{relay: [{provider: grok, calls: 1}, {provider: gp}]}', /api\.x\.ai/],
   ['./my-model.js', /hint: write `model: \{provider: \.\/my-model\.js, …\}`/],
-])('model: %s is rejected, and the error shows what to write', (model, message) => {
+])('model: %s is rejected, and the error says what to do instead', (model, message) => {
   expect(() => load(model)).toThrow(message);
 });
 

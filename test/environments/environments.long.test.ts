@@ -89,7 +89,7 @@ describe('environment ids', () => {
 });
 
 describe('spaces', () => {
-  test('have the same bounds as in Gymnasium', async () => {
+  test('of eight environments have the same bounds as in Gymnasium', async () => {
     const cartPole = await makeEnvironment('CartPole-v1');
     const { POSITIVE_INFINITY: infinity } = Number;
     expect(cartPole.observationSpace).toEqual({
@@ -142,7 +142,7 @@ describe('the end of an episode', () => {
     expect(lake.step(2)).toEqual({ observation: 2, reward: 1, terminated: true, truncated: true });
   });
 
-  test('requires the velocity set by goal_velocity in MountainCar', async () => {
+  test('is termination in MountainCar only if goal_velocity is reached', async () => {
     const endings = [0, 0.08].map(async (goal_velocity) => {
       const car = await makeEnvironment('MountainCar-v0', { goal_velocity });
       let observation = car.reset(0) as readonly number[];

@@ -17,7 +17,7 @@ const files = [
 ];
 
 describe('golden traces', () => {
-  test.each(files)('match our environments: $name', async ({ path }) => {
+  test.each(files)('match our environments within tolerances: $name', async ({ path }) => {
     const traces = readTraces(path);
     expect(traces.length).toBeGreaterThan(0);
     let environment = await makeEnvironment(traces[0]!.env, traces[0]!.kwargs);

@@ -39,7 +39,7 @@ it('observationNames names positions that are hidden by default', async () => {
   expect(names).toHaveLength(10);
 });
 
-it('observationNames uses the names of an environment if they are usable and unique', () => {
+it('observationNames uses the usable names of an environment, each only once', () => {
   const own = ['Pole angle (rad)', 'RPM', 'length', 'pole-angle-rad', 'θ', '2x', 'poleSpeed', 'constructor'];
   const spec = { id: 'own', observationSpace: symmetricBox(9), actionSpace: symmetricBox(1) };
   expect(observationNames({ ...spec, words: { observationNames: own } })).toEqual([

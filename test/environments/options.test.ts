@@ -11,7 +11,7 @@ async function problemsOf(id: string, options: unknown): Promise<UserError['prob
 }
 
 describe('options', () => {
-  test('have the same names as in Gymnasium', () => {
+  test('of FrozenLake and Taxi have the same names as in Gymnasium', () => {
     expect(environmentInfo('FrozenLake-v1').options).toEqual(
       'desc map_name is_slippery success_rate reward_schedule max_episode_steps'.split(' '),
     );

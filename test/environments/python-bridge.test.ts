@@ -242,7 +242,7 @@ describe.runIf(present)('Python environments', { timeout: 120_000 }, () => {
     await environment.close();
   });
 
-  test('a run whose environment dies reports why, stays readable, and resumes byte for byte', async () => {
+  test('a run whose environment dies reports why, and resumes with the same results', async () => {
     const when = join(temporaryDirectory(), 'broken');
     const config = {
       environment: { id: counter, options: { fault: 'die', when } },

@@ -40,7 +40,7 @@ describe('answerSchema', () => {
     expect(listOf(lakeTable, 0)).toEqual([0, 1, 2, 3]);
   });
 
-  it.each([float, lakeTable])('describes answers that the parser accepts', (spec) => {
+  it.each([float, lakeTable])('has properties that the parser reads', (spec) => {
     const value = fc.integer({ min: 0, max: 3 });
     fc.assert(
       fc.property(

@@ -396,7 +396,7 @@ describe('an unusual reply', () => {
   });
 });
 
-it('endsInLoop recognises a repeated phrase, but not a list of parameters', () => {
+it('endsInLoop recognises a phrase repeated many times, but not a list of parameters', () => {
   expect(endsInLoop(`Let me see. ${phrase.repeat(30)}I will`)).toBe(true);
   expect(endsInLoop('na'.repeat(500))).toBe(true);
   expect(endsInLoop(phrase.repeat(5))).toBe(false);

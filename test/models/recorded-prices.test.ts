@@ -19,7 +19,7 @@ async function started(more: object = {}, variables: Readonly<Record<string, str
   return assembly.config;
 }
 
-test('a new run records the list price of its model and uses it to count costs', async () => {
+test('a new run records the list price of its model, so that its cost is known', async () => {
   const config = await started();
   expect(resolvedYaml(config)).toContain('listed: 2026-09');
   const { totals } = new Ledger({ limits: {}, ...usageConfig(config.model) });

@@ -14,7 +14,7 @@ const box = (low: number, high: number, decimals: number, count = 2): ParameterS
 const onGrid = (value: number, decimals: number) => Number(value.toFixed(decimals)) === value;
 
 describe('the encoding of the compact prompt set', () => {
-  it('maps any box to -6.0 to 6.0 in tenths and decodes to within half a step', () => {
+  it('maps boxes to -6.0 to 6.0 in tenths and decodes to within half a step, plus rounding', () => {
     const boxes = fc
       .record({
         low: fc.integer({ min: -30, max: 29 }),

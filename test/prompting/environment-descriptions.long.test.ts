@@ -81,7 +81,7 @@ describe.each(described)('the description of %s', (id) => {
     expect(text).toMatch(/^End: /m);
   });
 
-  it('changes with every option besides max_episode_steps', async () => {
+  it('changes with every option except max_episode_steps', async () => {
     const texts = new Set([await describeEnvironment(id)]);
     for (const name of environmentInfo(id).options.filter((option) => option !== 'max_episode_steps')) {
       expect(changes, `a change of the option ${name}`).toHaveProperty(name);

@@ -6,7 +6,7 @@ import { estimateTokens } from '../../src/prompting/token-estimate.js';
 import { situation } from './situation.js';
 
 describe('history lines', () => {
-  it('show parameters with the decimals of the spec, and the score with two decimals', async () => {
+  it('show parameters with the decimals of the spec, and by default the score with two', async () => {
     const { family } = await situation({ environment: 'MountainCarContinuous-v0' });
     const encoding = encodingForSpec(family.parameters, 'numeric');
     expect(historyLine({ parameters: [1.2, -0.5, 3], score: 123.456 }, encoding)).toBe(
@@ -66,7 +66,7 @@ describe('a model that repeats its prompt', () => {
 });
 
 describe('estimateTokens', () => {
-  it('counts one token per digit, mark or line break, and one per four letters', () => {
+  it('counts each digit, mark and line break, and up to four letters, as one token', () => {
     expect(estimateTokens('')).toBe(0);
     expect(estimateTokens('word')).toBe(1);
     expect(estimateTokens('words and more')).toBe(4);

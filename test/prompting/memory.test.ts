@@ -63,7 +63,7 @@ describe('selectHistory', () => {
     expect(selectHistory([], { ...unlimited, tokens: 1 }, () => 100)).toEqual([]);
   });
 
-  it('keeps more than one entry only within the budget, shows none twice and does not change its input', () => {
+  it('repeats no entry, leaves its input unchanged, and keeps to the budget if it shows several', () => {
     const optional = fc.option(fc.nat({ max: 8 }), { nil: undefined });
     fc.assert(
       fc.property(

@@ -224,7 +224,7 @@ describe('prompts of successive iterations', () => {
 });
 
 describe('the numeric prompt set', () => {
-  it('reveals nothing about the task', async () => {
+  it('mentions neither the environment nor rewards, states or actions', async () => {
     for (const id of ['CartPole-v1', 'FrozenLake-v1', 'Pendulum-v1']) {
       const { prompts, task, context, play } = await situation({
         environment: id,

@@ -62,7 +62,7 @@ describe('a run with a custom model', async () => {
     expect(readFileSync(join(directory, 'evaluations.jsonl'), 'utf8')).toBe(before);
   });
 
-  it('resumes with an equal model object, and does nothing once it is complete', async () => {
+  it('resumes with an equal model object, and reports the same again once it is complete', async () => {
     const longer = await run({ ...config, iterations: 3 }, { model: model(10), directory });
     expect(longer).toMatchObject({ status: 'completed', iterations: 3 });
     const again = await run({ ...config, iterations: 3 }, { model: model(10), directory });

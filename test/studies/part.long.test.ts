@@ -42,7 +42,7 @@ it('two parts give the same runs as the whole plan, and take over a lock from a 
     );
 });
 
-it('parts divide the limits of a sweep', async () => {
+it('parts divide the call limit of a sweep', async () => {
   const values = Array.from({ length: 10 }, (_, i) => `params[${i}]: 0.5`).join(', ');
   const server = await startFakeOpenAI({ reply: () => values });
   const more = [

@@ -56,7 +56,7 @@ it('~ and $ within the name of a file are left unchanged', () => {
     expect(load(model(name)).model).toMatchObject({ path: join(process.cwd(), name) });
 });
 
-it('no folder named ~ is created', () => {
+it('makeDirectory creates no folder named ~', () => {
   const cwd = temporaryDirectory();
   expect(() => makeDirectory(join(cwd, '~', 'runs'))).toThrow(/contains ~/);
   expect(existsSync(join(cwd, '~'))).toBe(false);

@@ -6,7 +6,7 @@ import { html, preformatted } from '../../../src/base/text/html.js';
 const json = (content: Parameters<typeof childrenOf>[0]) => JSON.parse(JSON.stringify(childrenOf(content)));
 
 describe('html', () => {
-  it('never interprets text as markup, whatever its position', () => {
+  it('does not interpret text as markup, in an attribute or as content', () => {
     const evil = `"><img src=x onerror='alert(1)'>`;
     expect(json(html`<p title=${evil}>${evil}${html`<b>${1}</b>`}${[html`<i>a</i>`, 'b']}</p>`)).toEqual([
       ['p', { title: evil }, evil, ['b', {}, 1], ['i', {}, 'a'], 'b'],

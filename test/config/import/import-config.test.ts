@@ -66,7 +66,7 @@ describe('every key that ProPS or LLM-RL-finetune documents', () => {
     expect(documented.finetune.split(' ').filter((key) => !finetune.has(key))).toEqual([]);
   });
 
-  it.each(Object.entries(fixtures))('is mapped, or dropped with a reason: %s', (_name, text) => {
+  it.each(Object.entries(fixtures))('has a note, with a reason if it is dropped: %s', (_name, text) => {
     const { notes } = imported(text);
     for (const [key, value] of Object.entries(parse(text) as Record<string, unknown>)) {
       const own = notes.filter((note) => note.key === key || note.key.startsWith(`${key}.`));

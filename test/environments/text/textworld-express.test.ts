@@ -33,7 +33,7 @@ afterEach(async () => {
 });
 
 describe.runIf(present)('games of TextWorldExpress', { timeout: 120_000 }, () => {
-  test('match all recorded traces', async () => {
+  test('have the observations and states of all recorded traces', async () => {
     const all = expressTraces();
     const kind = ([{ game, params, fold }]: (typeof all)[number]) => `${game}?${params}?${fold}`;
     let states = 0;
@@ -73,7 +73,7 @@ describe.runIf(present)('games of TextWorldExpress', { timeout: 120_000 }, () =>
     expect(states).toBeGreaterThan(700);
   });
 
-  test('are won by the expert, and a model sees the task at every step', async () => {
+  test('can be won by the expert, and show a model the task at every step', async () => {
     const about = [
       ...['environment=textworld-express:coin?numLocations=3', `environment.python=${python}`, 'episodes=3'],
       ...['policy={kind: agent, prompts: text-world, history: 1}', 'maxSteps=4'],
@@ -88,7 +88,7 @@ describe.runIf(present)('games of TextWorldExpress', { timeout: 120_000 }, () =>
       expect(messages.filter(({ content }) => content.includes('find the coin'))).toHaveLength(1);
   });
 
-  test('are truncated at their step limit, and unknown commands change nothing', async () => {
+  test('are truncated at their step limit; an unknown command is a step, but not a move', async () => {
     const world = await open('textworld-express:coin?numLocations=2', {
       includeDoors: 0,
       maxEpisodeSteps: 3,

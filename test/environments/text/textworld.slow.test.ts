@@ -36,7 +36,7 @@ describe.each(goldenGames)('%s', (name) => {
     }
   });
 
-  it('prints the same text as the compiled game', () => {
+  it('prints the text of the compiled game, without its remarks in parentheses', () => {
     const game = loadGame(goldenGame(name), 'z8');
     for (const trace of goldenTraces(name)) {
       const play = new TextWorldPlay(game);

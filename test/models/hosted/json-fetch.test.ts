@@ -28,7 +28,7 @@ describe('serverError', () => {
     ['{"error":{"message":"broke","type":"insufficient_quota","code":null}}', 'broke', 'insufficient_quota'],
     ['{"error":"model not found"}', 'model not found', undefined],
     ['{"message":"bad gateway"}', 'bad gateway', undefined],
-  ])('extracts the message and the code, if any, from %s', (body, message, code) => {
+  ])('extracts the message, and the code or type, if any, from %s', (body, message, code) => {
     expect(serverError(JSON.parse(body))).toEqual({ message, ...(code !== undefined && { code }) });
   });
 });

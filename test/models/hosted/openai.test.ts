@@ -127,7 +127,7 @@ describe('the completion', () => {
     ['reasoning_content (DeepSeek, vLLM and llama.cpp)', 'the answer', { reasoning_content: 'the thought' }],
     ['reasoning (OpenRouter)', 'the answer', { reasoning: 'the thought' }],
     ['content parts (Mistral)', null, { content: parts }],
-  ])('takes text and reasoning from %s', async (_, text, message) => {
+  ])('separates the answer from the reasoning in %s', async (_, text, message) => {
     const { model } = await start({ reply: () => ({ text, message: { ...message } }) });
     const completion = await ask(model, messages, options);
     expect(completion).toMatchObject({ text: 'the answer', reasoning: 'the thought' });
@@ -337,7 +337,7 @@ describe('the openai provider', () => {
     expect(create).toThrow(/model\.baseUrl: OPENAI_BASE_URL/);
   });
 
-  it('never shows an API key, even if the server repeats it', async () => {
+  it('redacts an API key that the server repeats in an error', async () => {
     const wrong = 'private-key-of-unusual-form';
     const { model } = await start({ reply: () => 'ok', apiKey: 'another' }, {}, { OPENAI_API_KEY: wrong });
     const error = await failureOf(ask(model, messages, options));

@@ -13,7 +13,7 @@ test('listPrice finds a price by model and server, in US dollars per million tok
 
 test('a dated version has the price of its model, except gpt-4o-2024-05-13, whose price is unknown', () => {
   expect(at('gpt-5-mini-2025-08-07')).toEqual(at('gpt-5-mini'));
-  expect(at('claude-haiku-4-5-20251001', { baseUrl: 'https://api.anthropic.com/v1' })).toBeDefined();
+  expect(at('claude-haiku-4-5-20251001', { baseUrl: 'https://api.anthropic.com/v1' })?.output).toBe(5);
   expect(at('gpt-4o-2024-08-06')).toEqual(at('gpt-4o'));
   expect(at('gpt-4o-2024-05-13')).toBeUndefined();
 });

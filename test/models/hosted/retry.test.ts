@@ -43,7 +43,7 @@ it('requestsPerMinute spaces the requests of all calls to a model, retries inclu
 });
 
 describe('redact', () => {
-  it('hides secrets anywhere in the text, and anything that looks like a key', () => {
+  it('hides secrets anywhere in the text, and a word that looks like a key', () => {
     expect(redact('the key abc.def (abc.def) of sk-proj-12345678_9', ['abc.def', ''])).toBe(
       'the key [redacted] ([redacted]) of [redacted]',
     );

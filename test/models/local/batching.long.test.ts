@@ -164,7 +164,7 @@ describe('a batch', () => {
     expect(decoded.filter((rows) => rows === 2).length).toBe(late!.replies[0]!.ids.length - 1);
   });
 
-  it('holds as many requests as its limits on number and memory allow; further requests wait', async () => {
+  it('holds as many requests as its limits allow, but at least one; further requests wait', async () => {
     const model = await open(path);
     const requests = [1, 2, 3, 4, 5].map((number) =>
       model.request(number, { eosTokens: new Set(), seeds: [number, 9] }),

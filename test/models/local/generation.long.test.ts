@@ -39,7 +39,7 @@ async function freshly<T>(use: (engine: Engine) => Promise<T>): Promise<T> {
   }
 }
 
-test('a prompt that grew at its end costs only its new tokens and part of a chunk, and gets the same reply as without a cache', async () => {
+test('a prompt that grew costs little more than its new part, and the cache changes no reply', async () => {
   const first = await engine.generate({ ...job, seeds: [1, 2] }, hooks);
   expect(first.cachedTokens).toBe(0);
   const second = await engine.generate({ ...job, messages: grown }, hooks);
@@ -110,7 +110,7 @@ const specs: readonly ParameterSpec[] = [
   { count: 4, kind: 'integer', low: 0, high: 3, decimals: 0, choices: [0, 1, 3] },
 ];
 
-test('forced tokens are read together, which changes no ids or log-probabilities', async () => {
+test('reading forced tokens together changes no ids, and log-probabilities only by rounding', async () => {
   const one = await loadEngine({ ...settings, path: referenceDirectory('llama3-rope-bf16'), batch: 2 });
   const scored = { ...job, maxTokens: 100, grammar: answerGrammar(specs[1]!), sampledLogProbabilities: true };
   const counted = async (use: Engine, seeds: number[]) => {

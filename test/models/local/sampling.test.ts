@@ -57,7 +57,7 @@ test('only tokens that a mask allows are drawn, and filters apply to those', () 
   expectNear(frequencies({ temperature: 0 }, { kind: 'only', ids: Int32Array.of(3) }), [0, 0, 0, 1, 0]);
 });
 
-test('top-p draws only tokens that its definition keeps, for any logits', () => {
+test('top-p draws only tokens that its definition keeps', () => {
   fc.assert(
     fc.property(
       fc.array(

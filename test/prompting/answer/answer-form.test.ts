@@ -42,7 +42,7 @@ test('the labels of a grammar, each followed by a value, and its closing text eq
   }
 });
 
-test('only the params list of a constrained JSON answer counts, whatever its reason mentions', () => {
+test('only the params list of a constrained JSON answer counts, not the lists in its reason', () => {
   const spec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
   const seen = ([first]: readonly number[]) => (first === 1 ? { iteration: 3 } : undefined);
   const reply = (params: string) =>

@@ -181,7 +181,7 @@ describe('parseParameters', () => {
     expect(parseParameters(reply, spec)).toMatchObject({ ok: true, value });
   });
 
-  it('does not trust the last number of a truncated reply', () => {
+  it('does not trust a number at the end of a truncated reply', () => {
     const reply = 'params[0]: 1, params[1]: 2, params[2]: 3';
     const cut = { finishReason: 'length' } as const;
     expect(failureOf(parseParameters(reply, spec, cut))).toEqual({ kind: 'truncated' });

@@ -41,13 +41,13 @@ const read = files.flatMap((name) => {
 });
 
 describe('replies from real models', () => {
-  it('with a proposal are read as intended at least 97 % of the time', () => {
+  it('with a new proposal are read as intended at least 97 % of the time', () => {
     const proposals = read.filter(({ meant }) => meant !== null);
     expect(proposals.length).toBeGreaterThan(10);
     expect(shareOf(proposals)).toBeGreaterThanOrEqual(0.97);
   });
 
-  it('without a proposal yield none at least 90 % of the time', () => {
+  it('without a new proposal yield none at least 90 % of the time', () => {
     expect(shareOf(read.filter(({ meant }) => meant === null))).toBeGreaterThanOrEqual(0.9);
   });
 

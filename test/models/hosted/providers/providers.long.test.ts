@@ -40,7 +40,7 @@ const spec = { count: 8, kind: 'float', low: -6, high: 6, decimals: 1 } as const
 describe.each(Object.values(providers))('$name', (fake) => {
   const env = fake.env ?? {};
 
-  it('completes a run in which all proposals are accepted, all tokens are counted and no refusal is repeated', async () => {
+  it('completes a run of 4 accepted calls, counts prompt and reply tokens, repeats no refusal', async () => {
     const server = await start(fake.answer);
     const { path } = await runExperimentFrom(experiment(fake.model(server.url)), { env });
     const { format, status, usage } = readManifest(path);

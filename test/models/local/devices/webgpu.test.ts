@@ -88,7 +88,7 @@ describe.skipIf(!usable.includes('webgpu'))('on a GPU via WebGPU (skipped withou
       fc.record({ kind: fc.constant('drop' as const), index: fc.integer({ min: 0, max: 3 }) }),
     );
 
-    test('holds the same entries as a cache in this process, after any changes', async () => {
+    test('holds the same entries as a cache in this process after random changes', async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.integer({ min: 1, max: 3 }),

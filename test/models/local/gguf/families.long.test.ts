@@ -357,7 +357,7 @@ it.each([
   ['gemma2', 'gemma2', { attn_logit_softcapping: float32(2), final_logit_softcapping: float32(4) }],
   ['gemma3', 'gemma3', { 'rope.freq_base': float32(5e4) }],
 ])(
-  '%s: a GGUF file gives the config of the directory, except for what GGUF does not store',
+  '%s: a GGUF file gives the logits of Transformers, given the settings that GGUF does not store',
   async (name, architecture, keys) => {
     const file = converted(name, {
       architecture,

@@ -179,7 +179,7 @@ test('a reply keeps only those special tokens that the template looks for in rep
   expect(added(tokenizer.encodeText('thoughts</think>a<|user|>'))).toEqual([idOf('</think>')]);
 });
 
-test('a control token strips the Unicode white space after it', () => {
+test('a control token with rstrip strips the Unicode white space after it', () => {
   const directory = tokenizerOf(path.join(fixtures, 'phi3'), "{{ '<|user|>\n' + messages[0].content }}");
   const encode = (content: string) => openTokenizer(directory).encodePrompt([{ role: 'user', content }]);
   const [user, ...rest] = encode('hi');

@@ -35,7 +35,7 @@ function modelWith(change: Record<string, unknown>, name = 'qwen2-tied-bf16-shar
 }
 
 describe('keys of config.json', () => {
-  it.each(Object.entries(publishedConfigs))('the published config of %s is accepted', (_, config) => {
+  it.each(Object.entries(publishedConfigs))('the config of %s is accepted', (_, config) => {
     expect(parse(config).hidden).toBe(config.hidden_size);
   });
 

@@ -19,7 +19,7 @@ const without = (config: Config, ...keys: string[]) =>
   Object.fromEntries(Object.entries(config).filter(([key]) => !keys.includes(key)));
 
 describe('config keys that are nested, missing or in an older spelling', () => {
-  it('Gemma 3: RoPE by layer type, the window pattern and tied embeddings are read', () => {
+  it('Gemma 3: RoPE by layer type and the window pattern are read; embeddings are tied by default', () => {
     const old = {
       ...without(
         { ...configOf('gemma3'), num_hidden_layers: 6 },
@@ -107,7 +107,7 @@ describe('config keys that are nested, missing or in an older spelling', () => {
     );
   });
 
-  it('Gemma 3 with vision: keys that text_config lacks have the defaults of Transformers', () => {
+  it('Gemma 3 with vision: keys missing from text_config get defaults', () => {
     const text = {
       hidden_size: 2560,
       intermediate_size: 10_240,
