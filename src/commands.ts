@@ -315,13 +315,13 @@ export async function completions(words: readonly string[], cwd: string): Promis
   if (current.startsWith('-')) return matches((await optionsOf(command)).map((option) => `--${option}`));
   const before = words.slice(typeof group === 'object' ? 2 : 1, -1);
   const at = before.filter((word, i) => !word.startsWith('-') && !before[i - 1]?.startsWith('--')).length;
-  const place = positionals[at] ?? (positionals.at(-1)?.includes('..') ? positionals.at(-1) : undefined);
-  if (/^[<[]runs?\b/.test(place ?? '')) {
+  const positional = positionals[at] ?? (positionals.at(-1)?.includes('..') ? positionals.at(-1) : undefined);
+  if (/^[<[]runs?\b/.test(positional ?? '')) {
     const { runNames } = await import('./runs/listing/names.js');
     const runsDir = words.includes('--runs-dir') ? words[words.indexOf('--runs-dir') + 1] : undefined;
     return matches(runNames({ cwd, runsDir: runsDir || commonOptions.runsDir.default }));
   }
-  if (/^[<[]configs?\b/.test(place ?? '')) {
+  if (/^[<[]configs?\b/.test(positional ?? '')) {
     const { bundledConfigs } = await import('./config/file.js');
     return matches((kindsByCommand[name!] ?? ['experiment']).flatMap((kind) => bundledConfigs(kind)));
   }

@@ -61,8 +61,8 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
   },
   ReduceMean: (context) => {
     const { g, node, precision, shape } = context;
-    const from = shape(node.inputs[0]!);
-    const sizes = intsAttribute(node, 'axes').map((axis) => from.at(axis)!);
+    const fromShape = shape(node.inputs[0]!);
+    const sizes = intsAttribute(node, 'axes').map((axis) => fromShape.at(axis)!);
     const count = sizes.reduce((total, { factor }) => total * factor, 1);
     return [g.op('Mul', [expandGradient(context), g.floats(precision, [1 / count], [])])];
   },

@@ -116,7 +116,7 @@ export function readFigures(path: string): RunFigures {
   const evaluated = answeredProposals.filter(({ entry }) => entry !== undefined);
   const acceptedCount = firstReplies.filter(({ outcome }) => outcome.kind === 'accepted').length;
   const improvements = proposals.filter(({ improved }) => improved).length;
-  const share = (count: number, total: number) => (total === 0 ? null : count / total);
+  const shareOf = (count: number, total: number) => (total === 0 ? null : count / total);
   return {
     environment: manifest.environment,
     status,
@@ -124,9 +124,9 @@ export function readFigures(path: string): RunFigures {
     reason: ended,
     confirmed: status === 'completed' ? (confirmed?.mean ?? null) : null,
     observed,
-    improvementRate: share(improvements, proposals.length),
-    validFirst: share(acceptedCount + repeated, answeredProposals.length),
-    valid: share(evaluated.length, answeredProposals.length),
+    improvementRate: shareOf(improvements, proposals.length),
+    validFirst: shareOf(acceptedCount + repeated, answeredProposals.length),
+    valid: shareOf(evaluated.length, answeredProposals.length),
     stoppedEarly,
     proposals: proposals.length,
     answered: answeredProposals.length,

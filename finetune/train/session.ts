@@ -219,7 +219,7 @@ function failedOutcome(error: unknown, step: number) {
 
 function figuresText({ metrics, output, recordedMetrics }: TrainingRecord, { unit }: Display): string {
   const time = formatDuration(1000 * metrics.reduce((sum, { seconds }) => sum + seconds, 0));
-  const best = bestMeasurementText(summarizeTraining(output, undefined, recordedMetrics, false).facts);
+  const best = bestMeasurementText(summarizeTraining(output, undefined, recordedMetrics, false).summary);
   const step = metrics.at(-1)?.step ?? 0;
   return `after ${plural(step, unit)} and ${time}${best === null ? '' : `, best ${best}`}`;
 }

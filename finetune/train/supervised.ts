@@ -233,7 +233,7 @@ async function prepareObjective(
       const parts = layOut(split, orderOf(config));
       const { examples } = await runParts(session, model.parameters, parts, () => ({}));
       for (const { example, logp } of examples)
-        comparisons.set(example, { chosen: indexByExample.get(example)! % 2 === 0, referenceLogp: logp });
+        comparisons.set(example, { isChosen: indexByExample.get(example)! % 2 === 0, referenceLogp: logp });
     }
   } finally {
     await session.close();

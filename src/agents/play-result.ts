@@ -124,7 +124,7 @@ export function playFigures(games: readonly GameRecord[]): PlayFigures {
   // If all maximum scores are known and no score is negative, assume that scores range from 0 to the highest maximum.
   const isBounded = maxScores.length === games.length && scores.every((score) => score >= 0);
   const scoreSummary = summarize(scores, isBounded ? [0, largest(maxScores)] : realLine);
-  const share = (flagOf: (game: GameRecord) => boolean | undefined) => {
+  const shareOf = (flagOf: (game: GameRecord) => boolean | undefined) => {
     const known = games.map(flagOf).filter((value) => value !== undefined);
     return known.length === 0 ? null : known.filter(Boolean).length / known.length;
   };
@@ -136,8 +136,8 @@ export function playFigures(games: readonly GameRecord[]): PlayFigures {
     meanScore: scoreSummary?.mean ?? null,
     scoreCi95: scoreSummary?.meanInterval ?? null,
     maxScore: maxScores.length === 0 ? null : mean(maxScores),
-    won: share(({ won }) => won),
-    lost: share(({ lost }) => lost),
+    won: shareOf(({ won }) => won),
+    lost: shareOf(({ lost }) => lost),
     meanLength: games.length === 0 ? null : mean(games.map(({ length }) => length)),
     truncated: games.filter(({ truncated }) => truncated).length,
     unclear: replies.length === 0 ? null : replies.filter((valid) => !valid).length / replies.length,

@@ -17,7 +17,7 @@ export interface EnvironmentView {
   state(observation: Observation): Facts;
 }
 
-const stands = ['R', 'G', 'Y', 'B'] as const;
+const standNames = ['R', 'G', 'Y', 'B'] as const;
 
 const cellFacts = (columns: number) => (observation: Observation) => {
   const state = Number(observation);
@@ -44,8 +44,8 @@ function taxiFacts(observation: Observation): Facts {
   return {
     row: Math.floor(state / 100),
     column: Math.floor(state / 20) % 5,
-    passenger: passenger === 4 ? 'is in the taxi' : `waits at ${stands[passenger]}`,
-    destination: stands[state % 4]!,
+    passenger: passenger === 4 ? 'is in the taxi' : `waits at ${standNames[passenger]}`,
+    destination: standNames[state % 4]!,
   };
 }
 

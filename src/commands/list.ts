@@ -63,14 +63,14 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   const runs = select(allItems.filter(({ summary }) => summary));
   const trainingRuns = select(allItems.filter(({ training }) => training));
   if (args.json) {
-    const figures = [...runs, ...trainingRuns].map(
+    const listedItems = [...runs, ...trainingRuns].map(
       ({ item: { name, status, tags }, line, ...place }): ListedItem => {
         const { number } = line;
         if (place.training) return { ...trainingJson(place.training, cwd), number, tags };
         return { name, number, ...place.summary!.manifest, status, tags };
       },
     );
-    print(JSON.stringify(figures));
+    print(JSON.stringify(listedItems));
     return 0;
   }
   if (runs.length + trainingRuns.length === 0) {

@@ -68,8 +68,8 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     context.print(args.json ? JSON.stringify(program) : programModule(source, author, run.environment));
   } else if (iteration !== undefined) {
     const { iterationDetails, iterationText } = await import('../web/report/iteration-text.js');
-    const figures = iterationDetails(run, iteration, candidate);
-    context.print(args.json ? JSON.stringify(figures) : iterationText(figures));
+    const details = iterationDetails(run, iteration, candidate);
+    context.print(args.json ? JSON.stringify(details) : iterationText(details));
   } else {
     context.print(args.json ? JSON.stringify(runFigures(run, shown)) : fitText(runText(run, shown), columns));
   }
@@ -86,7 +86,7 @@ async function showTraining(
   const { readTraining } = await import('../runs/training/trainings.js');
   const { trainingJson, trainingText } = await import('../runs/training/text.js');
   const { fitText } = await import('../base/text/width.js');
-  const facts = readTraining(path);
-  print(json ? JSON.stringify(trainingJson(facts, cwd)) : fitText(trainingText(facts, cwd), columns));
+  const training = readTraining(path);
+  print(json ? JSON.stringify(trainingJson(training, cwd)) : fitText(trainingText(training, cwd), columns));
   return 0;
 }

@@ -133,10 +133,10 @@ export function membersOf(model: ModelConfig): readonly MemberConfig[] {
   if (model.provider !== 'portfolio') {
     return [{ name: model.provider, config: model, weight: 1, end: {}, field: 'model' }];
   }
-  const seen = new Map<string, number>();
+  const counts = new Map<string, number>();
   return model.members.map(({ weight: share, ...config }, i) => {
-    const count = (seen.get(config.provider) ?? 0) + 1;
-    seen.set(config.provider, count);
+    const count = (counts.get(config.provider) ?? 0) + 1;
+    counts.set(config.provider, count);
     const name = count === 1 ? config.provider : `${config.provider}-${count}`;
     return { name, config: config as SingleModelConfig, weight: share, end: {}, field: `model.members.${i}` };
   });

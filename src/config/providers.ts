@@ -38,10 +38,10 @@ function hintFor({ input, options }: ProviderIssue): string | undefined {
   const names = readdirSync(join(packageRoot(), 'configs', 'providers')).map((file) => file.split('.')[0]!);
   const known = Array.isArray(options) ? options.map(String) : ['local'];
   const beginsWith = (word: string) => slug(provider).startsWith(slug(word));
-  const written = names.find(beginsWith) ?? aliases[Object.keys(aliases).find(beginsWith) ?? ''];
-  const found = written ?? closestMatch(provider, [...names, ...known]);
+  const prefixMatch = names.find(beginsWith) ?? aliases[Object.keys(aliases).find(beginsWith) ?? ''];
+  const found = prefixMatch ?? closestMatch(provider, [...names, ...known]);
   if (found === undefined) return `for a server that implements OpenAI's API, write \`${anyServerHint}\``;
-  if (known.includes(found) && (written === undefined || slug(text) === slug(found))) return undefined;
+  if (known.includes(found) && (prefixMatch === undefined || slug(text) === slug(found))) return undefined;
   const { model } = parse(packageText(`configs/providers/${found}.yaml`)) as {
     model: { baseUrl?: string; name?: string };
   };

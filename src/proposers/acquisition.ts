@@ -61,8 +61,8 @@ export function maximize(task: AcquisitionTask, random: RandomGenerator): Parame
   ];
   let points = keepBest(task, drawn, new Map());
   for (const move of moves.fine) {
-    const near = points.flatMap(({ parameters }) => repeat(neighborCount, () => move(parameters)));
-    points = keepBest(task, near, new Map(points.map((one) => [vectorKey(one.parameters), one])));
+    const neighbors = points.flatMap(({ parameters }) => repeat(neighborCount, () => move(parameters)));
+    points = keepBest(task, neighbors, new Map(points.map((one) => [vectorKey(one.parameters), one])));
   }
   return points[0]?.parameters ?? drawAnywhere();
 }

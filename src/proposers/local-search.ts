@@ -33,7 +33,7 @@ export function createHillClimb(config: HillClimbConfig): Baseline {
       const sigma = config.sigma ?? hillStep * (high - low);
       return proposeFrom(best, task, seen, random, (widening) => ({
         deviation: sigma * widening,
-        extra: widening,
+        extraCount: widening,
       }));
     },
   };
@@ -64,7 +64,7 @@ export function createMix(): Baseline {
       const { seen, best } = stateFor(task);
       const { low, high } = task.parameters;
       if (best === undefined || isTable(task.parameters))
-        return proposeFrom(best, task, seen, random, (widening) => ({ deviation: 0, extra: widening }));
+        return proposeFrom(best, task, seen, random, (widening) => ({ deviation: 0, extraCount: widening }));
       const grid = createValueGrid(task.parameters);
       const move = () => {
         if (random.random() < 0.5)
@@ -89,14 +89,14 @@ function proposeFrom(
   { parameters: spec }: SearchTask,
   seen: ReadonlySet<string>,
   random: RandomGenerator,
-  stepOf: (widening: number) => { readonly deviation: number; readonly extra: number },
+  stepOf: (widening: number) => { readonly deviation: number; readonly extraCount: number },
 ): ParameterVector {
   const grid = createValueGrid(spec);
   const drawAnywhere = () => drawPoint(grid, spec.count, random);
   if (from === undefined) return drawAnywhere();
   const drawNear = (widening: number) => {
-    const { deviation, extra } = stepOf(widening);
-    if (isTable(spec)) return mutate(from.parameters, grid, extra, random);
+    const { deviation, extraCount } = stepOf(widening);
+    if (isTable(spec)) return mutate(from.parameters, grid, extraCount, random);
     return from.parameters.map((value) => grid.value(grid.index(value + deviation * random.normal())));
   };
   return sampleUnseen(seen, drawNear, drawAnywhere);

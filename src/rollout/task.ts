@@ -50,13 +50,13 @@ export async function withRewardModule<E extends Environment | RemoteEnvironment
 
 async function loadRewardFunction(path: string): Promise<RewardFunction> {
   const { file, create } = await loadModule(path, 'reward', 'evaluation.reward');
-  const created = await create({}, 'evaluation.reward');
-  if (typeof created !== 'function')
+  const rewardOf = await create({}, 'evaluation.reward');
+  if (typeof rewardOf !== 'function')
     throw new UserError({ file, message: 'create returned no reward function' });
   return (transition) => {
     let reward: unknown;
     try {
-      reward = (created as (given: Transition) => unknown)(transition);
+      reward = (rewardOf as (given: Transition) => unknown)(transition);
     } catch (error) {
       const { line } = errorLocation(file, error);
       const place = line === undefined ? basename(file) : `${basename(file)}:${line}`;

@@ -46,13 +46,13 @@ export const minIfTied = 14;
  * are fewer than 14 values and at least half of them are equal.
  */
 export function hiddenRange(values: readonly number[], [least, most]: Interval): HiddenRange {
-  const share = (bound: number, tolerance: number) =>
+  const shareAt = (bound: number, tolerance: number) =>
     values.filter((value) => Math.abs(value - bound) <= tolerance).length / values.length;
   if (Number.isFinite(most - least)) {
-    const hasManyAt = (bound: number) => share(bound, 0.01 * (most - least)) >= 0.2;
+    const hasManyAt = (bound: number) => shareAt(bound, 0.01 * (most - least)) >= 0.2;
     return [hasManyAt(most) ? least : nothingHidden[0], hasManyAt(least) ? most : nothingHidden[1]];
   }
-  const isTied = values.some((value) => share(value, 1e-10 * Math.abs(value)) >= 0.5);
+  const isTied = values.some((value) => shareAt(value, 1e-10 * Math.abs(value)) >= 0.5);
   return isTied && values.length < minIfTied ? realLine : nothingHidden;
 }
 

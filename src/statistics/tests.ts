@@ -73,13 +73,13 @@ export function permutationTest(
   // Sums of the same values in another order may differ by rounding.
   const observed = differenceOf(sum(a)) - 1e-12 * largest(pooled.map(Math.abs));
   let extremeCount = 0;
-  for (let drawn = 1; drawn <= maxPermutations; drawn++) {
+  for (let drawCount = 1; drawCount <= maxPermutations; drawCount++) {
     for (let i = 0; i < a.length; i++) {
       const j = random.integers(i, pooled.length);
       [pooled[i], pooled[j]] = [pooled[j]!, pooled[i]!];
     }
     if (differenceOf(sum(pooled.slice(0, a.length))) >= observed) extremeCount++;
-    if (extremeCount === maxExtreme) return Math.min(1, (2 * extremeCount) / drawn);
+    if (extremeCount === maxExtreme) return Math.min(1, (2 * extremeCount) / drawCount);
   }
   return Math.min(1, (2 * (extremeCount + 1)) / (maxPermutations + 1));
 }

@@ -17,7 +17,7 @@ export function createPlanDisplay(
 ) {
   const progress = createProgress(mode, context);
   /** Completed and planned iterations of each run in progress. */
-  const runProgress = new Map<PlanEntry, { of: number; done: number }>();
+  const runProgress = new Map<PlanEntry, { total: number; done: number }>();
   const notedKeys = new Set<string>();
   let doneCount = 0;
   progress.begin({
@@ -30,7 +30,7 @@ export function createPlanDisplay(
   /** Counts unfinished runs as fractions (confirmation is one more iteration), to keep the time estimate steady. */
   const update = (figures: readonly string[]) => {
     let value = doneCount;
-    for (const { done, of } of runProgress.values()) value += done / (of + 1);
+    for (const { done, total } of runProgress.values()) value += done / (total + 1);
     progress.update(value, figures);
   };
   /** Shows only the first of several notes with the same key, because many runs may have the same one. */
@@ -50,13 +50,13 @@ export function createPlanDisplay(
     note,
     close: () => progress.close(),
     /** Called before each run that isn't skipped. */
-    begin: (entry: PlanEntry) => runProgress.set(entry, { of: 1, done: 0 }),
+    begin: (entry: PlanEntry) => runProgress.set(entry, { total: 1, done: 0 }),
     event(entry: PlanEntry, event: RunEvent) {
       const { path } = entry;
       const run = runProgress.get(entry)!;
       switch (event.kind) {
         case 'run-started':
-          run.of = event.iterations;
+          run.total = event.iterations;
           break;
         case 'iteration-finished': {
           run.done = event.iteration;

@@ -138,7 +138,7 @@ function runDisplay(progress: Progress): (event: RunEvent) => void {
     progress.keep(`${positionText(best)}  best ${asText(best.score)}${previous}`);
     shownBest = best;
   };
-  const figures = (score: number | undefined) => {
+  const figuresOf = (score: number | undefined) => {
     const { better, rejected, revisions } = tally;
     const asText = distinctFormat([score, best?.score]);
     return [
@@ -169,7 +169,7 @@ function runDisplay(progress: Progress): (event: RunEvent) => void {
         if (!isWarmingUp) progress.begin({ label: 'warm-up', total, value: entry.candidate });
         isWarmingUp = true;
         updateBest(entry);
-        progress.update(entry.candidate + 1, figures(entry.score));
+        progress.update(entry.candidate + 1, figuresOf(entry.score));
         if (entry.candidate + 1 < total) break;
         printBest();
         beginIterations();
@@ -193,7 +193,7 @@ function runDisplay(progress: Progress): (event: RunEvent) => void {
           isReadingFirst = false;
           beginIterations();
         }
-        progress.update(completed, [...figures(event.score), ...usageFigures(event)]);
+        progress.update(completed, [...figuresOf(event.score), ...usageFigures(event)]);
         break;
       case 'noise-measured':
         progress.say(`noise floor ${floorText(event.noise)}`);

@@ -43,10 +43,10 @@ export async function pageOf(place: LocatedItem, builders: StudyPageBuilders): P
       return readTrainingPage(path);
     default:
       return studyPage(place, () => {
-        const recorded = readOwnJson(join(path, resultFiles[kind]));
-        if (recorded === undefined) return undefined;
-        if (kind === 'evaluation') return builders.evaluation(recorded, context);
-        return sweepPage(recorded as SweepResult, context);
+        const result = readOwnJson(join(path, resultFiles[kind]));
+        if (result === undefined) return undefined;
+        if (kind === 'evaluation') return builders.evaluation(result, context);
+        return sweepPage(result as SweepResult, context);
       });
   }
 }

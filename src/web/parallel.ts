@@ -53,7 +53,7 @@ export function parallelData(
     5,
   );
   const ticks = ticksWithin(low, high, 5);
-  const share = (value: number) => (value - low) / (high - low);
+  const scale = (value: number) => (value - low) / (high - low);
   const formatResult = distinctFormat(ticks, formatNumber);
   const sortedRuns = runs.toSorted((a, b) => a.result - b.result);
   const keyAxes = keys.map((key) =>
@@ -66,14 +66,14 @@ export function parallelData(
     label: `${runs.length} runs by ${keys.map(({ key }) => key).join(', ')} and ${result} return; the table of runs has the same values.`,
     axes: [
       ...keyAxes.map(({ ticks: own }, i) => ({ title: keys[i]!.key, ticks: own })),
-      { title: result, ticks: ticks.map((tick) => [share(tick), formatResult(tick)] as const) },
+      { title: result, ticks: ticks.map((tick) => [scale(tick), formatResult(tick)] as const) },
     ],
     lines: sortedRuns.map(({ group, href, link, note, result, values }) => ({
       group,
       href,
       link,
       note,
-      at: [...keyAxes.map(({ at }, i) => at(values[keys[i]!.key] ?? '', share(result))), share(result)].map(
+      at: [...keyAxes.map(({ at }, i) => at(values[keys[i]!.key] ?? '', scale(result))), scale(result)].map(
         (place) => Math.round(1e4 * place) / 1e4,
       ),
     })),

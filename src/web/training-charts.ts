@@ -10,7 +10,7 @@ type Row = Readonly<Record<string, number>>;
 export interface TrainingLabels {
   readonly unit: 'step' | 'update';
   /** Name of the quantity that evaluations measure, such as `held-out mean return`. */
-  readonly measured: string;
+  readonly quantity: string;
   /** Title of the reward chart. */
   readonly rewardTitle: string;
   /** Gradients with a larger norm are clipped. */
@@ -69,8 +69,8 @@ export function trainingCharts(
   const mainMetrics: readonly MainMetric[] = isRl
     ? [
         {
-          ...{ title: capitalize(labels.measured), name: 'meanReward', steps: [] },
-          ...{ heldOutRows: rowsWith(evaluation, 'meanReward'), measured: labels.measured },
+          ...{ title: capitalize(labels.quantity), name: 'meanReward', steps: [] },
+          ...{ heldOutRows: rowsWith(evaluation, 'meanReward'), measured: labels.quantity },
           describeBest: ({ meanReward }) => `best, ${formatReturn(meanReward)}`,
           isBetter: (a, b) => a >= b,
         },

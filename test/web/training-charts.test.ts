@@ -4,7 +4,7 @@ import { trainingCharts } from '../../src/web/training-charts.js';
 
 const words = {
   unit: 'update',
-  measured: 'held-out mean return',
+  quantity: 'held-out mean return',
   rewardTitle: 'Return in training',
   maxGradientNorm: 1,
 } as const;

@@ -120,8 +120,8 @@ function rewardsOf(
       return fillInvalid(candidates, ({ score }) => (score - incumbent) / scale, reward.invalid, isNew);
     }
     case 'return': {
-      const share = ({ score }: ScoredParameters) => (score - reward.low) / (reward.high - reward.low);
-      return fillInvalid(candidates, (one) => Math.min(1, Math.max(0, share(one))), reward.invalid);
+      const shareOf = ({ score }: ScoredParameters) => (score - reward.low) / (reward.high - reward.low);
+      return fillInvalid(candidates, (one) => Math.min(1, Math.max(0, shareOf(one))), reward.invalid);
     }
     case 'rank':
       return fillInvalid(candidates, ({ score }) => rankOf(score, scores), reward.invalid, isNew);

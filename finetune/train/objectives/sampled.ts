@@ -64,14 +64,14 @@ export function policyInputs(
   reused: boolean,
   progress: number,
 ): GetInputs<RlExample> {
-  const share = tokenMean(update);
+  const shareOf = tokenMean(update);
   const bonus = typeof entropy === 'number' ? entropy : entropy.from + progress * (entropy.to - entropy.from);
   return (example) => ({
     weights: weightOf(example),
     advantages: example.advantages,
     ...(reused && { old_logp: requireField(example, 'oldLogp') }),
     ...(maxImportance > 0 && { sampler_logp: requireField(example, 'samplerLogp') }),
-    ...(entropy !== 0 && { entropy_weights: bonus * share(example) }),
+    ...(entropy !== 0 && { entropy_weights: bonus * shareOf(example) }),
   });
 }
 

@@ -28,7 +28,7 @@ const factorSum = (example: TokenExample): number =>
   example.factors?.reduce((sum, factor) => sum + factor, 0) ?? trainedLength(example);
 
 export interface ComparedExample {
-  readonly chosen: boolean;
+  readonly isChosen: boolean;
   /** Log-probabilities under the initial model. */
   readonly referenceLogp: ValuesPerToken;
 }
@@ -68,7 +68,7 @@ export function dpoInputs<E extends TokenExample>(
     for (const example of pair) shares.set(example, example.weight / (total * tokenCount));
   }
   return (example) => {
-    const { chosen, referenceLogp } = comparisons.get(example)!;
-    return { weights: shares.get(example)!, signs: chosen ? 1 : -1, reference_logp: referenceLogp };
+    const { isChosen, referenceLogp } = comparisons.get(example)!;
+    return { weights: shares.get(example)!, signs: isChosen ? 1 : -1, reference_logp: referenceLogp };
   };
 }

@@ -35,8 +35,8 @@ export function callSeed(seed: number, iteration: number, candidate: number, att
 
 /** `count` distinct seeds below 2^31. */
 function distinctSeeds(seed: number, spawnKey: readonly number[], count: number): readonly number[] {
-  for (let drawn = count; ; drawn += count) {
-    const seeds = [...new Set(deriveSeeds(seed, spawnKey, drawn).map((value) => value >>> 1))];
+  for (let drawCount = count; ; drawCount += count) {
+    const seeds = [...new Set(deriveSeeds(seed, spawnKey, drawCount).map((value) => value >>> 1))];
     if (seeds.length >= count) return seeds.slice(0, count);
   }
 }

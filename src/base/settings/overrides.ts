@@ -43,19 +43,19 @@ export function applyOverrides(
   texts: readonly string[],
   kind: Kind,
 ): OverrideResult {
-  const changed = structuredClone(content);
+  const newContent = structuredClone(content);
   const overrides: Override[] = [];
   const problems: Problem[] = [];
   for (const text of texts) {
     const parsed = parseOverride(text, kind.example, overrideName(text, kind.json));
     if ('message' in parsed) problems.push(parsed);
     else {
-      assign(changed, parsed, kind);
+      assign(newContent, parsed, kind);
       overrides.push(parsed);
     }
   }
   if (problems.length > 0) throw new UserError(limitProblems(problems));
-  const expanded = kind.expand?.(changed) ?? changed;
+  const expanded = kind.expand?.(newContent) ?? newContent;
   const notes = dropForeignFields(content, expanded, overrides, kind);
   return { content: expanded, overrides, notes };
 }

@@ -23,8 +23,8 @@ export function fitLine(
   { share, label, count, figures, elapsedMs, remainingTime }: ProgressLine,
   width: number,
 ): string {
-  const done = Math.round(barWidth * Math.min(1, Math.max(0, share)));
-  const bar = `${'━'.repeat(done)}${'·'.repeat(barWidth - done)} `;
+  const doneWidth = Math.round(barWidth * Math.min(1, Math.max(0, share)));
+  const bar = `${'━'.repeat(doneWidth)}${'·'.repeat(barWidth - doneWidth)} `;
   const seconds = Math.floor(elapsedMs / 1000);
   const timeLeft = remainingTime === undefined ? [] : [remainingTime];
   const fullTime = seconds === 0 ? timeLeft : [[formatDuration(1000 * seconds), ...timeLeft].join(', ')];
@@ -44,16 +44,16 @@ const recentUpdateCount = 40;
 
 /** The remaining time: as given with the last update, or estimated from the pace of recent updates. */
 export class TimeLeft {
-  #recentUpdates: readonly { readonly at: number; readonly value: number }[];
+  #recentUpdates: readonly { readonly timeMs: number; readonly value: number }[];
   #givenSeconds: number | undefined;
 
-  constructor(at: number, value: number) {
-    this.#recentUpdates = [{ at, value }];
+  constructor(timeMs: number, value: number) {
+    this.#recentUpdates = [{ timeMs, value }];
   }
 
-  update(at: number, value: number, secondsLeft?: number): void {
+  update(timeMs: number, value: number, secondsLeft?: number): void {
     this.#givenSeconds = secondsLeft;
-    this.#recentUpdates = [...this.#recentUpdates, { at, value }].slice(-recentUpdateCount - 1);
+    this.#recentUpdates = [...this.#recentUpdates, { timeMs, value }].slice(-recentUpdateCount - 1);
   }
 
   /** Example: `3 min 20 s left`; undefined if it can't be estimated, or less than half a second is left. */
@@ -65,11 +65,11 @@ export class TimeLeft {
   #left(now: number, total: number): number {
     const [first, last] = [this.#recentUpdates[0]!, this.#recentUpdates.at(-1)!];
     const done = last.value - first.value;
-    if (this.#givenSeconds !== undefined) return 1000 * this.#givenSeconds - (now - last.at);
+    if (this.#givenSeconds !== undefined) return 1000 * this.#givenSeconds - (now - last.timeMs);
     if (done <= 0) return 0;
-    const usualMs = (last.at - first.at) / (this.#recentUpdates.length - 1);
+    const usualMs = (last.timeMs - first.timeMs) / (this.#recentUpdates.length - 1);
     // If an update is overdue, the pace has slowed.
-    const overdue = Math.max(0, now - last.at - usualMs);
-    return ((last.at - first.at + overdue) / done) * (total - last.value);
+    const overdue = Math.max(0, now - last.timeMs - usualMs);
+    return ((last.timeMs - first.timeMs + overdue) / done) * (total - last.value);
   }
 }

@@ -39,8 +39,8 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
       hint: 'use the directory that contains adapter_config.json and adapter_model.safetensors',
     });
   const { modelRows, modelSummary } = await import('../../models/local/summary/model-summary.js');
-  const facts = modelSummary(directory, ignored, args.directory);
-  return printFacts(facts, modelRows, args.json, context);
+  const summary = modelSummary(directory, ignored, args.directory);
+  return printFacts(summary, modelRows, args.json, context);
 }
 
 /** Prints the summary. @returns 0, or the exit code for failure if there are problems */

@@ -74,8 +74,8 @@ export class PythonWorkers<Description> {
   }
 
   async close(): Promise<void> {
-    const opened = await Promise.allSettled(this.#children.values());
-    await Promise.all(opened.map((result) => result.status === 'fulfilled' && result.value.close()));
+    const results = await Promise.allSettled(this.#children.values());
+    await Promise.all(results.map((result) => result.status === 'fulfilled' && result.value.close()));
   }
 
   #child(index: number): Promise<BridgeProcess> {

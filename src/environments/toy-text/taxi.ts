@@ -24,7 +24,7 @@ const stateCount = grid.size * 5 * 4;
 const inTaxi = 4;
 
 /** Tiles of the red, green, yellow and blue stands. */
-const stands: readonly number[] = [0, 4, 20, 23];
+const standTiles: readonly number[] = [0, 4, 20, 23];
 
 /** For each row, the columns with a wall on their right. */
 const walls: readonly (readonly number[])[] = [[1], [1], [], [0, 2], [0, 2]];
@@ -103,7 +103,7 @@ export class Taxi implements Task<number> {
 
   #pickUp(): TaskStep {
     const before = this.#situation;
-    const isWaiting = before.passenger !== inTaxi && stands[before.passenger] === before.place;
+    const isWaiting = before.passenger !== inTaxi && standTiles[before.passenger] === before.place;
     return isWaiting
       ? this.#stepTo({ ...before, passenger: inTaxi }, -1, false)
       : this.#stepTo(before, -10, false);
@@ -111,7 +111,7 @@ export class Taxi implements Task<number> {
 
   #dropOff(): TaskStep {
     const before = this.#situation;
-    const stand = stands.indexOf(before.place);
+    const stand = standTiles.indexOf(before.place);
     if (before.passenger !== inTaxi || stand === -1) return this.#stepTo(before, -10, false);
     const isDelivered = stand === before.destination;
     return this.#stepTo({ ...before, passenger: stand }, isDelivered ? 20 : -1, isDelivered);
@@ -148,16 +148,16 @@ const startProbabilities: readonly number[] = Array.from({ length: stateCount },
 
 /** Top view of the town: the taxi, the four stands, the passenger (a dot) and the destination (a filled stand). */
 function drawTaxi({ place, passenger, destination }: Situation): Frame {
-  const [x, y] = grid.center(passenger === inTaxi ? place : stands[passenger]!);
+  const [x, y] = grid.center(passenger === inTaxi ? place : standTiles[passenger]!);
   const offset = passenger === inTaxi ? 0 : 0.3; // so that a waiting passenger doesn't seem to be in the taxi
   const wall = (row: number, right: number) => line([right + 1, -row], [right + 1, -row - 1], 0.12, 'ground');
   return {
     view: grid.view,
     shapes: [
-      grid.tile(stands[destination]!, 'goal', 0.04),
+      grid.tile(standTiles[destination]!, 'goal', 0.04),
       ...grid.lines,
       ...walls.flatMap((columns, row) => columns.map((right) => wall(row, right))),
-      ...stands.map((stand, i) => grid.text(stand, 'RGYB'[i]!, 'guide', 0.5)),
+      ...standTiles.map((stand, i) => grid.text(stand, 'RGYB'[i]!, 'guide', 0.5)),
       grid.tile(place, 'agent', 0.2),
       circle([x + offset, y - offset], 0.14, 'object'),
     ],

@@ -34,7 +34,7 @@ interface ModelCalls {
   readonly model: object;
   readonly calls: number;
   /** Maximum before corrections: a leg of a relay lasts up to twice as long while all returns are equal. */
-  readonly most: number;
+  readonly maxCalls: number;
   /** Prompts that are processed: fewer than calls if one prompt yields several candidates. */
   readonly prompts: number;
   /** Share of these run early, and members of a portfolio share calls that the run is expected to make. */
@@ -62,7 +62,7 @@ export function estimateRun(
     askedModels.push({
       model: llmMember.config,
       calls: count * candidates,
-      most: Math.min(isRelay ? 2 * count : count, iterations) * candidates,
+      maxCalls: Math.min(isRelay ? 2 * count : count, iterations) * candidates,
       prompts: proposer.model?.givesSeveral ? count : count * candidates,
       share: ((maxCount / Math.max(1, count)) * llmMember.weight) / sum(peers.map(({ weight }) => weight)),
       tokens: size.meanTokens,
@@ -74,7 +74,7 @@ export function estimateRun(
     // A stage's prompts are assumed to be as long as the longest prompt for proposals.
     const tokens = size.lastTokens;
     if (model !== undefined)
-      askedModels.push({ model, calls, most: calls, prompts: calls, share: allowedShare, tokens });
+      askedModels.push({ model, calls, maxCalls: calls, prompts: calls, share: allowedShare, tokens });
   }
   const suffix = `${relayText(config)}${confirmationText(config.confirmation)}`;
   if (askedModels.length === 0)
@@ -92,8 +92,8 @@ function relayText({ candidates, iterations, model }: Config): string {
   const spans = spansOf(model.relay, { candidates, iterations });
   return membersOf(model)
     .map(({ config, end, name }, i) => {
-      const most = plural(spans[i]!.count * candidates, 'evaluation');
-      if (languageModelOf(config) === undefined) return `; ${name} adds at most ${most} at no cost`;
+      const maxText = plural(spans[i]!.count * candidates, 'evaluation');
+      if (languageModelOf(config) === undefined) return `; ${name} adds at most ${maxText} at no cost`;
       return end.calls === undefined && end.evaluations === undefined
         ? ''
         : `; ${name} lasts up to twice as long while all returns are equal`;
@@ -121,7 +121,7 @@ export function estimateText({ calls, completionTokens, cost, listed, promptToke
 }
 
 function estimateOf(
-  { calls, most: longest, prompts, model, share, tokens }: ModelCalls,
+  { calls, maxCalls: longest, prompts, model, share, tokens }: ModelCalls,
   corrections: number,
   { correctionTokens, replyTokens }: PromptSize,
 ): RunEstimate {

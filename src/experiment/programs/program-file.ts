@@ -51,9 +51,9 @@ export function programModule(program: string, author: string, environment: Envi
     return 'id' in node ? node.id.name : [];
   });
   const hiddenNames = hostNames.split(' ').filter((name) => !declaredNames.includes(name));
-  const named = observationNames(environment).map((name, i) => (name ? `${name}: observation[${i}], ` : ''));
+  const fields = observationNames(environment).map((name, i) => (name ? `${name}: observation[${i}], ` : ''));
   const observation =
-    named.length > 0 ? `Object.assign([...observation], { ${named.join('')}})` : 'observation';
+    fields.length > 0 ? `Object.assign([...observation], { ${fields.join('')}})` : 'observation';
   return `// Written by ${safeLine(author)}. Read it before you import it.
 // This file isn't sandboxed: outside policyloop, it has all rights of the process that imports it.
 var [${hiddenNames.join(', ')}] = [];

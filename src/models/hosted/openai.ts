@@ -39,12 +39,12 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
 
   /** Sends a request; adapts the dialect to a rejection if it can. @throws AttemptError, or another error if aborted */
   const request = async (body: ChatCompletionCreateParamsNonStreaming, signal: AbortSignal) => {
-    const before = { ...dialect };
+    const sentDialect = { ...dialect };
     const baseURL = `${settings.baseURL}${dialect.prefix}`;
     const client = new OpenAI({ ...settings, baseURL, fetch: jsonFetch });
     try {
       const response = readChatCompletion(await client.chat.completions.create(body, { signal }));
-      return { response, format: before.answerFormat };
+      return { response, format: sentDialect.answerFormat };
     } catch (error) {
       // The SDK wraps errors that its `fetch` throws.
       const failure = error instanceof OpenAI.APIConnectionError ? error.cause : error;
@@ -54,7 +54,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
       // Try again with `/v1` if nothing was found at a base URL without a version.
       const isNotFound = kind === 'not-found' && !/model/i.test(message) && !/\/v\d/.test(baseURL);
       if (isNotFound) dialect.prefix = '/v1';
-      if (isNotFound || adaptDialect(dialect, config, fields, before, failure))
+      if (isNotFound || adaptDialect(dialect, config, fields, sentDialect, failure))
         throw new AttemptError(kind, message, undefined, true);
       const hint = hintFor(failure, config, baseUrl, dialect.prefix, fields);
       throw hint === undefined ? failure : new AttemptError(kind, `${message}; ${hint}`, retryAfter);

@@ -16,11 +16,11 @@ export function environmentDescription(
   options: Readonly<Record<string, unknown>>,
   maxSteps: number,
 ): string | undefined {
-  const own = join(packageRoot(), 'prompts');
-  const file = findDescription(own, environment, undefined);
-  if (file === join(own, 'environments', 'any.hbs')) return undefined;
+  const root = join(packageRoot(), 'prompts');
+  const file = findDescription(root, environment, undefined);
+  if (file === join(root, 'environments', 'any.hbs')) return undefined;
   const facts = environmentFacts(environment.id, options);
-  const { renderers } = loadTemplates([{ file, samples: samplesOf(descriptionSchema, { facts }) }], [own]);
+  const { renderers } = loadTemplates([{ file, samples: samplesOf(descriptionSchema, { facts }) }], [root]);
   return renderers[0]!({ ...descriptionContext(environment, options, maxSteps), facts });
 }
 
@@ -34,14 +34,14 @@ export function findDescription(
     if (isFile(ownFile)) return ownFile;
     throw new UserError({ field: 'prompts.description', message: 'there is no such file', value: ownFile });
   }
-  const own = join(packageRoot(), 'prompts');
-  const candidates = [set, own].flatMap((folder) =>
+  const root = join(packageRoot(), 'prompts');
+  const candidates = [set, root].flatMap((folder) =>
     [id, environmentName(id), environmentFamily(id)].map((name) =>
       join(folder, 'environments', `${fileName(name)}.hbs`),
     ),
   );
   return (
-    candidates.find(isFile) ?? join(own, 'environments', words === undefined ? 'any.hbs' : 'described.hbs')
+    candidates.find(isFile) ?? join(root, 'environments', words === undefined ? 'any.hbs' : 'described.hbs')
   );
 }
 

@@ -19,8 +19,8 @@ export function relayProposer(legs: readonly Leg[]): Proposer {
     model: legs.find(({ proposer }) => proposer.model)?.proposer.model,
     propose(request) {
       const { pastProposals } = request;
-      const { leg, since } = legAt(legs, request);
-      const warmup = rememberedEntries(entriesBefore(pastProposals?.entries ?? [], since)).length;
+      const { leg, legStart } = legAt(legs, request);
+      const warmup = rememberedEntries(entriesBefore(pastProposals?.entries ?? [], legStart)).length;
       const task = leg === legs[0] ? request.task : { ...request.task, warmup };
       return leg.proposer.propose({ ...request, task, member: leg.name });
     },
@@ -34,20 +34,20 @@ export function relayProposer(legs: readonly Leg[]): Proposer {
 function legAt(
   legs: readonly Leg[],
   { iteration, pastProposals, task }: ProposalRequest,
-): { readonly leg: Leg; readonly since: number } {
+): { readonly leg: Leg; readonly legStart: number } {
   const turns = [...(pastProposals?.memberTurns.values() ?? [])].filter((one) => one.iteration < iteration);
   const names = new Set(turns.map(({ member }) => member));
   const latest = legs.findLastIndex(({ name }) => names.has(name));
   const [leg, next] = [legs[latest] ?? legs[0]!, legs[latest + 1]];
   const legTurns = turns.filter(({ member }) => member === leg.name);
-  const since = legTurns.reduce((first, one) => Math.min(first, one.iteration), iteration);
-  if (legTurns.length === 0 || next === undefined) return { leg, since };
+  const legStart = legTurns.reduce((first, one) => Math.min(first, one.iteration), iteration);
+  if (legTurns.length === 0 || next === undefined) return { leg, legStart };
   const entries = entriesBefore(pastProposals?.entries ?? [], iteration);
   // A search learns nothing from equal returns, so the leg before it becomes twice as long.
   const isFlat = entries.every(({ score }) => score === entries[0]!.score);
   const end = isFlat && next.proposer.model === undefined ? doubleEnd(leg.end) : leg.end;
-  const progress = { calls: legTurns.length, since, entries, paired: task.noisy !== true };
-  return hasEnded(end, progress) ? { leg: next, since: iteration } : { leg, since };
+  const progress = { calls: legTurns.length, legStart, entries, paired: task.noisy !== true };
+  return hasEnded(end, progress) ? { leg: next, legStart: iteration } : { leg, legStart };
 }
 
 /** Default number of evaluations without an improvement after which a leg has stalled. */
@@ -64,13 +64,13 @@ function hasEnded(
   { calls, evaluations, patience = usualPatience, until }: LegEnd,
   done: {
     readonly calls: number;
-    readonly since: number;
+    readonly legStart: number;
     readonly entries: readonly BufferEntry[];
     readonly paired: boolean;
   },
 ): boolean {
-  const { entries, paired, since } = done;
-  const evaluationCount = entries.filter(({ iteration }) => iteration >= since).length;
+  const { entries, paired, legStart } = done;
+  const evaluationCount = entries.filter(({ iteration }) => iteration >= legStart).length;
   if (done.calls >= (calls ?? Number.POSITIVE_INFINITY)) return true;
   if (evaluationCount >= (evaluations ?? Number.POSITIVE_INFINITY)) return true;
   if (until === undefined) return false;

@@ -160,14 +160,14 @@ export type TrainingMetric = z.output<typeof metricShape>;
 export const parseMetric = (line: unknown): TrainingMetric | undefined => metricShape.safeParse(line).data;
 
 export interface TrainingRecords {
-  readonly facts: RecordedTraining;
+  readonly summary: RecordedTraining;
   /** Undefined if training hasn't started. */
   readonly about: TrainingAbout | undefined;
   readonly metrics: readonly TrainingMetric[];
 }
 
 /** @throws UserError if its files are damaged */
-export const readTraining = (path: string): RecordedTraining => readTrainingFiles(path).facts;
+export const readTraining = (path: string): RecordedTraining => readTrainingFiles(path).summary;
 
 /** @throws UserError if its files are damaged */
 export function readTrainingFiles(path: string): TrainingRecords {
@@ -199,7 +199,7 @@ export function summarizeTraining(
     .map((name) => join(path, name))
     .find((folder) => existsSync(folder));
   const status = statusOf(hasLock, about?.outcome.ended);
-  const facts: RecordedTraining = {
+  const summary: RecordedTraining = {
     kind: 'training',
     path,
     status,
@@ -231,7 +231,7 @@ export function summarizeTraining(
     folder: about?.folder ?? null,
     use: about?.use ?? null,
   };
-  return { facts, about, metrics };
+  return { summary, about, metrics };
 }
 
 /** The current status: a training run recorded as `running` has crashed if no process holds its lock. */

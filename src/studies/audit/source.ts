@@ -48,9 +48,9 @@ export async function readSources(
   const foundSources: AuditSource[] = [];
   for (const name of sources) {
     if (isRecord(name)) {
-      const recorded = readRecord(resolve(cwd, name), name);
-      requireVectors(name, recorded, policies!);
-      foundSources.push({ ...recorded, ...policies!, name, task: 'record' });
+      const record = readRecord(resolve(cwd, name), name);
+      requireVectors(name, record, policies!);
+      foundSources.push({ ...record, ...policies!, name, task: 'record' });
       continue;
     }
     const paths = findRuns([name], { cwd, runsDir });

@@ -238,8 +238,8 @@ function mixingCautions({ name, runs }: RunGroup, by: readonly string[] | undefi
 function runCautions({ name, runs }: RunGroup): readonly string[] {
   const countCaution = (problem: string, affectedRuns: readonly ComparedRun[]) => {
     if (affectedRuns.length === 0) return [];
-    const ends = [...new Set(affectedRuns.map(({ ended }) => ended))].join('; ');
-    return [`${name}: ${affectedRuns.length} of ${plural(runs.length, 'run')} ${problem} (${ends})`];
+    const endText = [...new Set(affectedRuns.map(({ ended }) => ended))].join('; ');
+    return [`${name}: ${affectedRuns.length} of ${plural(runs.length, 'run')} ${problem} (${endText})`];
   };
   const versions = [...new Set(runs.map(({ manifest }) => manifest.versions.policyloop))];
   return [

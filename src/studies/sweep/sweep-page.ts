@@ -149,11 +149,11 @@ function parallelView({ settings }: SweptTask, { keys, seeds }: SweepResult, con
 function effectsView({ effects }: SweptTask): Content {
   if (effects === null || effects.levels.length === 0) return undefined;
   const { levels, main } = effects;
-  const ends = levels.flatMap(({ confirmed: { mean, meanInterval } }) => [mean, ...(meanInterval ?? [])]);
+  const values = levels.flatMap(({ confirmed: { mean, meanInterval } }) => [mean, ...(meanInterval ?? [])]);
   return html`${[...groupBy(levels, ({ key }) => key)].map(([title, own]) =>
     pageTable(own, [
       text(title, ({ value }) => valueText(value)),
-      meanColumn(({ confirmed }: (typeof own)[number]) => confirmed, ends),
+      meanColumn(({ confirmed }: (typeof own)[number]) => confirmed, values),
     ]),
   )}
 <p class="note">Mean confirmed return of the settings with each value, with 95 % intervals over seeds.</p>

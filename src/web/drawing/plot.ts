@@ -56,12 +56,12 @@ export function chartPicture(chart: Chart, hidden = defaultHidden(chart), width 
     ({ label }): LegendEntry => ({ label, draw: 'line', color: '--muted', isDashed: true }),
   );
   // Diamonds with the label of a line have no entry of their own.
-  const same = chart.marks?.find(({ label }) => chart.series.some((one) => one.label === label));
-  const marks: readonly LegendEntry[] = same
-    ? [{ label: 'confirmed', draw: same.draw, color: '--text' }]
+  const lineMark = chart.marks?.find(({ label }) => chart.series.some((one) => one.label === label));
+  const marks: readonly LegendEntry[] = lineMark
+    ? [{ label: 'confirmed', draw: lineMark.draw, color: '--text' }]
     : [];
-  const all = [...parts.filter(({ label }) => !hidden.has(label)), ...marks, ...(levels ?? [])];
-  const legend = parts.length + (levels?.length ?? 0) > 1 ? all : [];
+  const entries = [...parts.filter(({ label }) => !hidden.has(label)), ...marks, ...(levels ?? [])];
+  const legend = parts.length + (levels?.length ?? 0) > 1 ? entries : [];
   return { ...plot, label: chart.label, content: plotDrawing(plot), legend };
 }
 

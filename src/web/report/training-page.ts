@@ -43,20 +43,20 @@ export function readTrainingPage(path: string): Page {
 
 /** Builds the page. The files aren't trusted: all text is escaped, and values have been checked. */
 export function trainingPage(training: ShownTraining): Page {
-  const { about, facts, metrics, samples } = training;
+  const { about, summary, metrics, samples } = training;
   const { $schema: _, ...config } = { $schema: '', ...about?.config };
-  const isRunning = facts.status === 'running';
+  const isRunning = summary.status === 'running';
   const lastTime = metrics.at(-1)?.time;
   const hasBaselines = metrics.some(({ kind }) => kind === 'baseline');
   return {
-    title: `${isRunning ? `${percentText(training)} ` : ''}${basename(facts.path)}: ${titleOf(training).join(' ')}`,
+    title: `${isRunning ? `${percentText(training)} ` : ''}${basename(summary.path)}: ${titleOf(training).join(' ')}`,
     header: header(training),
     sections: sectionsOf(
       ['result', 'Result', headline(training)],
       ['alarms', 'Alarms', warningList(alarmViews(training))],
-      ['use', facts.status === 'completed' ? 'Use it' : 'Resume', resultView(training)],
+      ['use', summary.status === 'completed' ? 'Use it' : 'Resume', resultView(training)],
       ['course', 'Progress', chartsOf(training)],
-      ['samples', 'Sample replies', samplesView(samples, facts)],
+      ['samples', 'Sample replies', samplesView(samples, summary)],
       ['baselines', hasBaselines ? 'Baselines' : 'Final result', baselines(training)],
       ['data', 'Data', dataView(training)],
       ['config', 'Config', about !== undefined && preformatted(stringify(config))],
@@ -65,36 +65,36 @@ export function trainingPage(training: ShownTraining): Page {
   };
 }
 
-function titleOf({ facts: { model, on, path, unit } }: TrainingRecords): readonly [string, string, string] {
+function titleOf({ summary: { model, on, path, unit } }: TrainingRecords): readonly [string, string, string] {
   if (model === null || on === null) return [basename(path), '', ''];
   return [basename(model), unit === 'update' ? 'in' : 'trained on', basename(on)];
 }
 
 function header(training: ShownTraining): Content {
-  const { about, facts } = training;
+  const { about, summary } = training;
   const [subject, relation, object] = titleOf(training);
   const { config } = about ?? {};
   const { seed, device } = config ?? {};
   const isControl = (config?.reward as { readonly shuffle?: unknown } | undefined)?.shuffle === true;
   return pageHeader({
-    kicker: html`${facts.unit === 'update' ? 'reinforcement learning' : 'training'} <b>${basename(facts.path)}</b>`,
+    kicker: html`${summary.unit === 'update' ? 'reinforcement learning' : 'training'} <b>${basename(summary.path)}</b>`,
     title: html`${subject}${relation !== '' && html` <span class="by">${relation}</span> ${object}`}`,
-    status: facts.status,
+    status: summary.status,
     state: stateText(training),
     facts: [
-      ['method', facts.method],
-      ['objective', facts.objective],
+      ['method', summary.method],
+      ['objective', summary.objective],
       ['seed', typeof seed === 'number' && seed],
       ['device', typeof device === 'string' && device],
       ['control', isControl && 'returns are shuffled within groups, so nothing should be learned'],
-      ['started', facts.started && formatTime(facts.started)],
+      ['started', summary.started && formatTime(summary.started)],
     ],
   });
 }
 
 function stateText(training: ShownTraining): string {
-  const { facts, secondsLeft } = training;
-  const { note, status, steps, unit } = facts;
+  const { summary, secondsLeft } = training;
+  const { note, status, steps, unit } = summary;
   if (status === 'running') {
     const leftText = secondsLeft === undefined ? '' : `, about ${formatDuration(1000 * secondsLeft)} left`;
     return `${unit} ${formatCount(steps.done)} of ${formatCount(steps.of)}, ${percentText(training)}${leftText}`;
@@ -103,12 +103,12 @@ function stateText(training: ShownTraining): string {
   return { crashed: 'killed', interrupted: 'by the user', failed: note ?? '' }[status];
 }
 
-const percentText = ({ facts: { steps } }: ShownTraining): string =>
+const percentText = ({ summary: { steps } }: ShownTraining): string =>
   steps.of === 0 ? '' : `${Math.floor((100 * steps.done) / steps.of)} %`;
 
 /** Shows the best result, then the training loss and the amount of training. */
-function headline({ facts, metrics }: ShownTraining): Content {
-  const { best, episodes, first, seconds, steps, tokens, unit } = facts;
+function headline({ summary, metrics }: ShownTraining): Content {
+  const { best, episodes, first, seconds, steps, tokens, unit } = summary;
   const losses = metrics.flatMap(({ kind, loss, reward }) =>
     kind === 'step' && loss !== undefined && reward === undefined ? [loss] : [],
   );
@@ -122,7 +122,7 @@ function headline({ facts, metrics }: ShownTraining): Content {
   return html`<dl class="headline main">
 ${
   best === null
-    ? tile('Best result', '–', notEvaluatedText(facts.status))
+    ? tile('Best result', '–', notEvaluatedText(summary.status))
     : tile(
         `Best ${best.name}`,
         html`${measurementText(best)}${margin !== '' && html`<span class="muted">${margin}</span>`}`,
@@ -141,13 +141,13 @@ ${maxRss > 0 && Number.isFinite(maxRss) && tile('Memory', formatBytes(maxRss), '
 </dl>`;
 }
 
-function labelsFor({ about, facts, metrics }: ShownTraining): TrainingLabels {
+function labelsFor({ about, summary, metrics }: ShownTraining): TrainingLabels {
   const limit = about?.config.maxGradientNorm;
   const isProposer = about?.config.tasks !== undefined;
   const quantity = metrics.findLast(({ kind }) => kind === 'start')?.measured ?? 'mean return';
   return {
-    unit: facts.unit,
-    measured: `held-out ${quantity}`,
+    unit: summary.unit,
+    quantity: `held-out ${quantity}`,
     rewardTitle: isProposer ? 'Reward of proposals in training' : 'Return in training',
     ...(typeof limit === 'number' && { maxGradientNorm: limit }),
   };
@@ -163,14 +163,14 @@ function chartsOf(training: ShownTraining): Content {
 }
 
 /** Lists the failure, a changed dataset, and each distinct alarm once, even if several sessions raised it. */
-function alarmViews({ about, facts }: ShownTraining): readonly Content[] {
+function alarmViews({ about, summary }: ShownTraining): readonly Content[] {
   const shownAlarms = [
-    ...facts.alarms.map(({ hint, message, step }) => ({
+    ...summary.alarms.map(({ hint, message, step }) => ({
       ...{ message, hint },
-      when: step === 0 ? '' : `${capitalize(facts.unit)} ${formatCount(step)}: `,
+      when: step === 0 ? '' : `${capitalize(summary.unit)} ${formatCount(step)}: `,
     })),
-    facts.status === 'failed' &&
-      facts.note !== null && { message: facts.note, hint: about?.outcome?.hint ?? null, when: '' },
+    summary.status === 'failed' &&
+      summary.note !== null && { message: summary.note, hint: about?.outcome?.hint ?? null, when: '' },
     about?.dataset.changed === true && {
       message: "the dataset's rows have changed since its manifest was written",
       hint: 'rebuild the dataset, unless the change was intended',
@@ -184,8 +184,8 @@ function alarmViews({ about, facts }: ShownTraining): readonly Content[] {
   );
 }
 
-function resultView({ about, facts }: ShownTraining): Content {
-  const { best, command, folder, path, result, status, unit } = facts;
+function resultView({ about, summary }: ShownTraining): Content {
+  const { best, command, folder, path, result, status, unit } = summary;
   const cwd = folder ?? path;
   if (status !== 'completed') {
     const failureNote = ' once the cause is fixed; different settings need a new output directory';
@@ -194,7 +194,7 @@ function resultView({ about, facts }: ShownTraining): Content {
       : html`<p>This command resumes from the last checkpoint${status === 'failed' && failureNote}:</p>
 ${preformatted(command)}`;
   }
-  const useCommand = commandToUse(facts, cwd);
+  const useCommand = commandToUse(summary, cwd);
   const weights =
     best === null || about?.config.result === 'last'
       ? `the weights after the last ${unit}`

@@ -30,8 +30,8 @@ function tokenizeLogic(source: string): LogicToken[] {
         message: 'this is not part of the rule language',
       });
     const { long, text, name, mark } = groups;
-    const found = long ?? text;
-    if (found !== undefined) tokens.push({ kind: 'text', text: found, line });
+    const content = long ?? text;
+    if (content !== undefined) tokens.push({ kind: 'text', text: content, line });
     else if (name !== undefined) tokens.push({ kind: 'name', text: name, line });
     else if (mark !== undefined) tokens.push({ kind: 'mark', text: mark, line });
     line += source.slice(from, tokenPattern.lastIndex).split('\n').length - 1;

@@ -46,8 +46,8 @@ export async function pullModel(
     throw downloadError(reference, `${endpoint} returned HTTP ${response.status}`, response.status);
   };
   try {
-    const found = await get(`api/models/${repository}/revision/${encodeURIComponent(revision)}?blobs=true`);
-    const { sha, siblings } = revisionSchema.parse(parseJson(await found.text()));
+    const answer = await get(`api/models/${repository}/revision/${encodeURIComponent(revision)}?blobs=true`);
+    const { sha, siblings } = revisionSchema.parse(parseJson(await answer.text()));
     const chosenFiles = filesOf(parsed, siblings);
     const snapshot = path.join(folder, 'snapshots', sha);
     const missingFiles = chosenFiles.filter(({ rfilename }) => !existsSync(path.join(snapshot, rfilename)));

@@ -59,8 +59,8 @@ function scoreShares(entries: readonly BufferEntry[]): readonly number[] {
   const [least, high, lower] = [sorted[0]!, sorted.at(-1)!, quantile(sorted, 0.25)];
   const spread = quantile(sorted, 0.75) - lower;
   const low = spread > 0 ? Math.max(least, lower - 3 * spread) : least;
-  const share = (score: number) => (high > low ? Math.max(0, (score - low) / (high - low)) : 1);
-  return entries.map(({ score }) => Number(share(score).toFixed(3)));
+  const shareOf = (score: number) => (high > low ? Math.max(0, (score - low) / (high - low)) : 1);
+  return entries.map(({ score }) => Number(shareOf(score).toFixed(3)));
 }
 
 /** Names the rows by input and output, or by state, where possible; otherwise by the names of the parameters. */

@@ -168,12 +168,12 @@ function candidatePositions(candidates: readonly CandidateId[]): (place: Candida
 /** Returns the lowest and the highest evaluation of a stretch, in chronological order. */
 function extremes(stretch: readonly Point[]): readonly Point[] {
   const scores = stretch.map(({ score }) => score);
-  const ends = [scores.indexOf(smallest(scores)), scores.indexOf(largest(scores))];
-  return [...new Set(ends.toSorted((a, b) => a - b))].map((i) => stretch[i]!);
+  const indices = [scores.indexOf(smallest(scores)), scores.indexOf(largest(scores))];
+  return [...new Set(indices.toSorted((a, b) => a - b))].map((i) => stretch[i]!);
 }
 
 function returnRange(returns: readonly number[]): string {
   const range = [smallest(returns), largest(returns)];
-  const ends = range.map(distinctFormat(range, formatNumber));
-  return `${plural(returns.length, 'episode')} from ${ends.join(' to ')}`;
+  const texts = range.map(distinctFormat(range, formatNumber));
+  return `${plural(returns.length, 'episode')} from ${texts.join(' to ')}`;
 }

@@ -175,7 +175,7 @@ function greedyActions(
 }
 
 function binNames(edges: readonly number[]): readonly string[] {
-  const ends = edges.map((edge) => formatNumber(edge, 3));
+  const texts = edges.map((edge) => formatNumber(edge, 3));
   if (edges.length === 0) return ['all'];
-  return [`< ${ends[0]}`, ...ends.slice(1).map((end, i) => `${ends[i]} … ${end}`), `≥ ${ends.at(-1)}`];
+  return [`< ${texts[0]}`, ...texts.slice(1).map((end, i) => `${texts[i]} … ${end}`), `≥ ${texts.at(-1)}`];
 }

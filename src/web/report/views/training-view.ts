@@ -49,7 +49,7 @@ ${score !== undefined && html`<p class="note">${score === null ? 'no usable repl
 }
 
 /** Compares a model or policy with its baselines. Without baselines, shows the final result, except a proposer's. */
-export function baselines({ facts, metrics }: TrainingRecords): Content | undefined {
+export function baselines({ summary, metrics }: TrainingRecords): Content | undefined {
   const evaluations = metrics.filter(
     ({ kind, bestReturn }) => kind === 'evaluation' && bestReturn !== undefined,
   );
@@ -62,7 +62,7 @@ export function baselines({ facts, metrics }: TrainingRecords): Content | undefi
   const rows = [
     ...finalMetrics.map((metric) => rowOf(metric, 'this policy')),
     ...shownEvaluations.map((metric) => ({
-      label: `the model after ${facts.unit} ${formatCount(metric.step)}`,
+      label: `the model after ${summary.unit} ${formatCount(metric.step)}`,
       value: metric.bestReturn,
       episodes: undefined,
       spread: undefined,
@@ -90,8 +90,8 @@ function rowOf({ bestReturn, episodes, returns }: TrainingMetric, label: string)
 }
 
 /** Shows the dataset and its runs; undefined before training starts, and for reinforcement learning. */
-export function dataView({ about, facts, metrics }: TrainingRecords): Content | undefined {
-  if (about === undefined || facts.unit === 'update') return undefined;
+export function dataView({ about, summary, metrics }: TrainingRecords): Content | undefined {
+  if (about === undefined || summary.unit === 'update') return undefined;
   const { files = {}, path, recipe, sources } = about.dataset;
   const start = metrics.findLast(({ kind }) => kind === 'start');
   const splits = (['training', 'validation'] as const).flatMap((title) => {
@@ -100,7 +100,7 @@ export function dataView({ about, facts, metrics }: TrainingRecords): Content | 
     return typeof examples === 'number' && typeof tokens === 'number' ? [{ title, examples, tokens }] : [];
   });
   return html`${factList([
-    ['dataset', html`<code>${shownPath(path, facts.folder ?? facts.path)}</code>`],
+    ['dataset', html`<code>${shownPath(path, summary.folder ?? summary.path)}</code>`],
     ['recipe', recipe],
     ...Object.entries(files).map(([name, hash]) => [name, html`<code>${hash.slice(0, 12)}</code>`] as const),
   ])}

@@ -69,8 +69,8 @@ it('examples and preference pairs are weighted so that the loss is a mean', () =
   ] as const;
   const compared = new Map(
     pairs.flatMap(([chosen, other]) => [
-      [chosen, { chosen: true, referenceLogp: [4] }],
-      [other, { chosen: false, referenceLogp: [5] }],
+      [chosen, { isChosen: true, referenceLogp: [4] }],
+      [other, { isChosen: false, referenceLogp: [5] }],
     ]),
   );
   expect(pairs.flat().map(dpoInputs(pairs, compared))).toEqual([

@@ -105,7 +105,7 @@ describe('loss and gradients equal those of TRL 1.13, and of torch for PPO', () 
     const pairs = [0, 1, 2].map((index) =>
       [all[index]!, all[index + 3]!].map(({ completionIds, referenceLogp }, place): TokenExample => {
         const answer = { promptIds: all[index]!.promptIds, completionIds, weight: 1 };
-        compared.set(answer, { chosen: place === 0, referenceLogp: referenceLogp! });
+        compared.set(answer, { isChosen: place === 0, referenceLogp: referenceLogp! });
         return answer;
       }),
     );

@@ -159,10 +159,10 @@ export function toJson(value: Value, indent = 0, depth = 1): string {
   const isList = Array.isArray(value);
   if (!isList && !(value instanceof Map))
     throw new Error(`a value of type ${typeName(value)} has no JSON form`);
-  const inner = (item: Value) => toJson(item, indent, depth + 1);
+  const itemJson = (item: Value) => toJson(item, indent, depth + 1);
   const items = isList
-    ? value.map(inner)
-    : [...value].map(([key, item]) => `${JSON.stringify(String(key))}: ${inner(item)}`);
+    ? value.map(itemJson)
+    : [...value].map(([key, item]) => `${JSON.stringify(String(key))}: ${itemJson(item)}`);
   const line = (level: number) => `\n${' '.repeat(indent * level)}`;
   const text =
     indent > 0 && items.length > 0
