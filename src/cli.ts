@@ -17,11 +17,11 @@ import { packageVersion } from './base/package.js';
 import { streamText } from './base/terminal-text.js';
 import {
   commands,
-  completions,
   declaredOptions,
   findCommand,
   greeting,
   overview,
+  shellCompletions,
   takesOverrides,
   usageError,
 } from './commands.js';
@@ -255,7 +255,7 @@ async function main(): Promise<void> {
   }
   // yargs can't complete the options of commands that load lazily.
   if (first === completionRequest) {
-    for (const word of await completions(typedWords, context.cwd)) context.print(word);
+    for (const word of await shellCompletions(typedWords, context.cwd)) context.print(word);
     return;
   }
   if (first === undefined || first === '--help' || first === '-h') {

@@ -27,7 +27,7 @@ const withExtraArgument = <Options, Extra>(
 });
 
 /** Loads the functions that render the pages of fine-tuning evaluations. */
-const loadEvaluationPages = async () => (await import('../finetune/evaluate/shown-pages.js')).evaluationPages;
+const loadEvaluationPages = async () => (await import('../finetune/evaluate/shown-pages.js')).pageBuilders;
 
 /** Commands under their headings in `policyloop --help`. A command's file is loaded only when it is used. */
 const sections: readonly (readonly [heading: string, commands: readonly (ListedCommand | Group)[]])[] = [
@@ -266,7 +266,7 @@ export async function usageError(message: string, words: readonly string[]): Pro
   // Users often write --iterations 50 instead of iterations=50.
   const isKey = key !== undefined && takesOverrides(command);
   const isExperiment = !/^(play|finetune)/.test(path);
-  const issue = isKey && isExperiment ? (await import('./config/load.js')).foreignKeyHint(key) : undefined;
+  const issue = isKey && isExperiment ? (await import('./config/load.js')).unknownKeyHint(key) : undefined;
   const keyHint = isKey && !issue ? `for a config key, write ${key}=${value} without dashes` : issue?.hint;
   const pair = /^Unknown argument: ([\w.]+=.+)/.exec(message)?.[1];
   const runHint = pair && `config keys follow a config, as in policyloop run CONFIG ${pair}`;
@@ -301,7 +301,7 @@ const kindsByCommand: Readonly<Record<string, readonly ConfigKindName[]>> = {
  * which the shell completes.
  * @param words after the program's name; the last may be empty
  */
-export async function completions(words: readonly string[], cwd: string): Promise<readonly string[]> {
+export async function shellCompletions(words: readonly string[], cwd: string): Promise<readonly string[]> {
   const current = words.at(-1) ?? '';
   const matches = (all: readonly string[]) => all.filter((text) => text.startsWith(current));
   const namesOf = (listed: readonly (readonly [string, ...unknown[]])[]) =>

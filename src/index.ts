@@ -1,6 +1,6 @@
 /** The library: `import … from 'policyloop'`. */
 import process from 'node:process';
-import { type RunConfig, type RunOptions, type RunOutcome, runLibrary } from './studies/library-run.js';
+import { type RunConfig, type RunOptions, type RunOutcome, runFromCode } from './studies/library-run.js';
 
 /**
  * Runs or resumes an experiment in a run directory, which commands such as `list`, `show` and `report` can read.
@@ -10,7 +10,7 @@ import { type RunConfig, type RunOptions, type RunOutcome, runLibrary } from './
  * @throws UserError listing the problems of the config or of the objects passed in, before anything is written
  */
 export function run(config: RunConfig | string, options: RunOptions = {}): Promise<RunOutcome> {
-  return runLibrary(config, options, {
+  return runFromCode(config, options, {
     cwd: process.cwd(),
     env: process.env,
     note: () => undefined,

@@ -11,7 +11,7 @@ import {
   readPlay,
 } from './demonstrations.js';
 import { type Example, type Recipe, type RowFormat, type RunRecipe, withoutDuplicates } from './example.js';
-import { runRecipes, weightByTask } from './recipes.js';
+import { exampleBuilders, weightByTask } from './recipes.js';
 import { fitPrompts } from './shorten.js';
 import { readSourceRun, type SourceRun } from './source-run.js';
 import { type RunToSplit, type ValidationPlan, validationRuns } from './split.js';
@@ -123,7 +123,7 @@ async function gatherProposals(
     const run = context === undefined ? loggedRun : fitPrompts(loggedRun, context);
     const { manifest, recorded } = run;
     sourceRuns.push(run);
-    const examples = runRecipes[recipe](run, winners);
+    const examples = exampleBuilders[recipe](run, winners);
     for (const example of examples) allExamples.push(example);
     const [keys, size] = [dependencyKeys(run, examples), examples.length];
     runsToSplit.push({ name, environment: manifest.environment, keys, size });

@@ -7,7 +7,7 @@ import { type Exchange, messagesOf } from '../../src/agents/speaker.js';
 import { UserError } from '../../src/base/errors.js';
 import { readJsonLines } from '../../src/base/files/json-lines.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
-import { answerText } from '../../src/models/answer-text.js';
+import { findAnswer } from '../../src/models/answer-text.js';
 import { estimatePromptTokens } from '../../src/prompting/token-estimate.js';
 import type { GameRecord, GameTurn } from '../../src/runs/events.js';
 import type { Manifest } from '../../src/runs/manifest.js';
@@ -106,7 +106,7 @@ function imitationsOf(
       {
         kind: 'imitation',
         prompt,
-        completion: answerText(reply.text).text.trim(),
+        completion: findAnswer(reply.text).text.trim(),
         weight: 1,
         lineage: {
           run: name,

@@ -17,7 +17,7 @@ import {
 } from './source-run.js';
 import { taskOf } from './yield.js';
 
-export const runRecipes: Record<RunRecipe, (run: SourceRun, winners?: number) => readonly Example[]> = {
+export const exampleBuilders: Record<RunRecipe, (run: SourceRun, winners?: number) => readonly Example[]> = {
   improvement: improvementExamples,
   weighted: weightedExamples,
   preference: preferenceExamples,

@@ -28,7 +28,7 @@ export type AddConstant = (values: readonly number[], type: 'int64' | 'uint8') =
  * Returns a function that adds constants that the runtime can't fold. Folding would keep all dequantized matrices.
  * @param runtimeValue a value computed during the run, at least one-dimensional
  */
-export function lateConstants(g: GraphBuilder, runtimeValue: Value): AddConstant {
+export function constantAdder(g: GraphBuilder, runtimeValue: Value): AddConstant {
   const size = g.op('Slice', [g.op('Shape', [runtimeValue]), g.integers([0]), g.integers([1])]);
   const zero = g.op('Mul', [size, g.integers([0])]);
   return (values, type) => {

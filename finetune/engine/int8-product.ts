@@ -5,7 +5,7 @@
 import type { GraphBuilder, Value } from '../../src/models/local/graph/graph.js';
 import type { ParameterSource } from '../../src/models/local/graph/parameters.js';
 import type { StoredTensor } from '../../src/models/local/weights/safetensors.js';
-import { lateConstants, type Rule, sumOfParts } from './gradient-rule.js';
+import { constantAdder, type Rule, sumOfParts } from './gradient-rule.js';
 import { int8ProductOp, intAttribute } from './shapes.js';
 
 /** An int8 matrix [out, in] = scales·codes whose rows were rotated by `rotateRows`. */
@@ -33,7 +33,7 @@ export function int8Parameters(
       const attributes = { exactGradient: module === head ? 1 : 0 };
       const product = g.composite(int8ProductOp, [x, codes, scales], attributes, () => {
         // If the shape were a constant, the runtime would transpose and copy the matrix when it loads the graph.
-        const codeMatrix = g.op('Reshape', [codes, lateConstants(g, x)(matrix.codes.shape, 'int64')]);
+        const codeMatrix = g.op('Reshape', [codes, constantAdder(g, x)(matrix.codes.shape, 'int64')]);
         return quantizedProduct(
           g,
           rotate(g, x, matrix.codes.shape[1]!, 0),
@@ -81,7 +81,7 @@ export const int8ProductRule: Rule = ({ g, node, outputs, needsGradient, shape }
     const product = quantizedProduct(g, g.op('Mul', [dy, scales]), codes, g.floats('float32', [1], []));
     return [rotate(g, product, columns, 1)];
   }
-  const emit = lateConstants(g, dy);
+  const emit = constantAdder(g, dy);
   const matrix = g.op('Reshape', [codes, emit([rows, columns], 'int64')]);
   const dx = sumOfParts(g, emit, [rows, columns], (_, cut) => {
     const weights = g.op('DequantizeLinear', [cut(matrix, 0), cut(scales, 0)], { axis: 0 });

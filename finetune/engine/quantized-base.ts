@@ -3,7 +3,7 @@
  * dy·W, with W dequantized temporarily. Treats the rounding of activations in the forward pass as the identity.
  */
 import type { Value } from '../../src/models/local/graph/graph.js';
-import { type AddConstant, lateConstants, type Rule, type RuleContext, sumOfParts } from './gradient-rule.js';
+import { type AddConstant, constantAdder, type Rule, type RuleContext, sumOfParts } from './gradient-rule.js';
 import { intAttribute } from './shapes.js';
 
 /** Inputs: x [N, K], codes [out, ⌈K/block⌉, block·bits/8], scales [out, ⌈K/block⌉]. Output: [N, out]. */
@@ -18,7 +18,7 @@ export const quantizedProductRule: Rule = (context) => {
   const block = intAttribute(node, 'block_size', 32);
   const padded = Math.ceil(width / block) * block;
   const dy = outputs[0]!;
-  const emit = lateConstants(g, dy);
+  const emit = constantAdder(g, dy);
   const dx = sumOfParts(g, emit, [rows, padded], (count, cut) => {
     const matrices = dequantize(context, emit, cut(codes, 0), cut(scales, 0), { bits, block, count, padded });
     const products = matrices.map((matrix) => g.op('Gemm', [cut(dy, 1), matrix], { transB: 0 }));

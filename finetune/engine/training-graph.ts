@@ -1,6 +1,6 @@
 /** Builds the graph of a training step from the decoder that is also used for generation. */
 import type { TokenBlocks } from '../../src/models/local/graph/blocks.js';
-import { buildDecoder, headInput, headLogits } from '../../src/models/local/graph/decoder.js';
+import { emitDecoder, headInput, headLogits } from '../../src/models/local/graph/decoder.js';
 import { GraphBuilder, type Precision, type Value } from '../../src/models/local/graph/graph.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { longRopeStart } from '../../src/models/local/weights/rope.js';
@@ -53,7 +53,7 @@ export function buildTrainingGraph(settings: TrainingGraphSettings) {
   const targets = g.input('targets', 'int32', ['C']);
   const build = { g, config, parameters, precision };
   const cache = config.layers.map(() => []);
-  const decoder = buildDecoder(build, { ids, positions, blocks, cache, ...lengthInput(g, config) });
+  const decoder = emitDecoder(build, { ids, positions, blocks, cache, ...lengthInput(g, config) });
   for (const value of decoder.stream) keptValues.add(value);
   // With shaders, a GPU keeps all values in its own memory; otherwise, the backward pass recomputes cheap ones.
   const cheapValues = g.usesShaders

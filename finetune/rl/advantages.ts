@@ -27,7 +27,7 @@ export function groupAdvantages(
 }
 
 /** Each reward minus the mean of the group's other rewards (RLOO, arXiv 2402.14740); 0 if there are no others. */
-export function leaveOneOut(groups: readonly RewardGroup[]): readonly (readonly number[])[] {
+export function rlooAdvantages(groups: readonly RewardGroup[]): readonly (readonly number[])[] {
   return groups.map((group) => {
     const count = rewardsIn(group).length;
     return centerGroup(group).map((advantage) => (count < 2 ? 0 : (count / (count - 1)) * advantage));

@@ -13,7 +13,7 @@ import { policyObjective } from '../train/objectives/policy.js';
 import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { fixedSettings } from '../train/train-config.js';
 import { openAgentTask } from './agent-task.js';
-import { openSessions, readsReference } from './improvement.js';
+import { needsReference, openSessions } from './improvement.js';
 import type { RlTask } from './learning/episode.js';
 import { templatesIn } from './learning/settings.js';
 import { type OnlineHooks, type OnlineLearning, type OnlineSettings, startLearning } from './online.js';
@@ -78,7 +78,7 @@ export async function openTrainer(plan: PlannedLearning, hooks?: OnlineHooks): P
   // Report the start first: a dry run ends there, before the model is loaded into sessions, which takes much longer.
   const state = hooks === undefined ? initialState(parameters) : startLearning(setup, hooks);
   const sampler = await openSampler({ ...model, ...replySettingsOf(config) });
-  const kl = readsReference(config.objective);
+  const kl = needsReference(config.objective);
   const needsReading = config.epochs * config.minibatches > 1 || kl || config.objective.kind === 'ppo';
   const sessions = await openSessions(model, objective, needsReading);
   return {

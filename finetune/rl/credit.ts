@@ -7,7 +7,7 @@ import {
   discountedReturns,
   generalizedAdvantages,
   groupAdvantages,
-  leaveOneOut,
+  rlooAdvantages,
   standardize,
 } from './advantages.js';
 import type { Episode, Group, SampledSequence } from './learning/episode.js';
@@ -60,7 +60,7 @@ export function assignCredit(
     );
   });
   const advantageLists =
-    objective.kind === 'rloo' ? leaveOneOut(valueLists.flat()) : groupAdvantages(valueLists.flat(), scale);
+    objective.kind === 'rloo' ? rlooAdvantages(valueLists.flat()) : groupAdvantages(valueLists.flat(), scale);
   let start = 0;
   return groups.flatMap((group, g) => {
     const ownLists = advantageLists.slice(start, start + valueLists[g]!.length);

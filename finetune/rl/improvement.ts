@@ -37,10 +37,10 @@ export async function openSessions(
 }
 
 /** True if the objective penalizes the KL divergence from the initial policy. */
-export const readsReference = (settings: ObjectiveSettings): boolean => 'kl' in settings && settings.kl !== 0;
+export const needsReference = (settings: ObjectiveSettings): boolean => 'kl' in settings && settings.kl !== 0;
 
 /** Updates `state` in place. @throws UserError if training diverges or memory runs out */
-export async function improve(
+export async function runUpdate(
   { training }: UpdateSessions,
   objective: PolicyObjective,
   state: TrainingState,

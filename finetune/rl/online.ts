@@ -17,7 +17,7 @@ import { runLoop, type TrainingEnding, type TrainingHooks } from '../train/loop.
 import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { isFlat } from './advantages.js';
 import { assignCredit, type RewardSettings, returnsOf } from './credit.js';
-import { improve, scoreBeforeUpdate, type UpdateSessions } from './improvement.js';
+import { runUpdate, scoreBeforeUpdate, type UpdateSessions } from './improvement.js';
 import type { Group, RlTask } from './learning/episode.js';
 import type { LearningSettings } from './learning/settings.js';
 
@@ -177,7 +177,7 @@ async function playAndLearn(
   return { kind: 'step', step: state.step, totalSteps, samplingSeconds, ...figures };
 }
 
-/** Updates `state` in place; `shuffleSeed` is the seed for shuffling returns. @throws UserError as `improve` does */
+/** Updates `state` in place; `shuffleSeed` is the seed for shuffling returns. @throws UserError as `runUpdate` does */
 export async function learnFrom(
   { objective, reference, sessions, settings }: Omit<OnlineLearning, 'task'>,
   state: TrainingState,
@@ -188,7 +188,7 @@ export async function learnFrom(
   const allSequences = groups.flat().flatMap(({ sequences }) => sequences);
   const addOldValues = await scoreBeforeUpdate(sessions, state.parameters, allSequences, reference, settings);
   const sequences = assignCredit(groups, returns, addOldValues, settings);
-  const updateFigures = await improve(sessions, objective, state, sequences, settings);
+  const updateFigures = await runUpdate(sessions, objective, state, sequences, settings);
   state.step++;
   return { ...episodeStatistics(groups, returns), ...updateFigures };
 }

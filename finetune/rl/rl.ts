@@ -16,7 +16,7 @@ import { learnOnline, type OnlineOutcome } from './online.js';
 import { environmentShares, type LearningConfig, loadLearningConfig, termsOf, usageOf } from './rl-config.js';
 
 /** Starts or resumes training. Returns the exit code. */
-export async function rl(args: TrainingArguments, context: CommandContext): Promise<number> {
+export async function runRl(args: TrainingArguments, context: CommandContext): Promise<number> {
   const config = loadLearningConfig(args.config, args.overrides, context.cwd, context.note);
   requireRuntime();
   const plan = planLearning(config, context.env);

@@ -6,7 +6,7 @@ import { styleText } from 'node:util';
 import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
 import { messageOf, UserError } from '../../src/base/errors.js';
 import { readJsonLines } from '../../src/base/files/json-lines.js';
-import { isLocked, lockRun } from '../../src/base/files/lock.js';
+import { isLocked, takeLock } from '../../src/base/files/lock.js';
 import { openPage } from '../../src/base/open-page.js';
 import { formatBytes, formatDuration, plural } from '../../src/base/text/numbers.js';
 import { shellWord } from '../../src/base/text/one-line.js';
@@ -98,7 +98,7 @@ export async function runTraining<T extends TrainingResult>(
   const commandWords = [shownPath(resolve(cwd, args.config), cwd), ...args.overrides].map(shellWord);
   const origin = { command: [`policyloop finetune ${job.command}`, ...commandWords].join(' '), folder: cwd };
   mkdirSync(output, { recursive: true });
-  const release = lockRun(join(output, trainingFiles.lock));
+  const release = takeLock(join(output, trainingFiles.lock));
   try {
     const record = new TrainingRecord(output);
     // A rejected training run must not change any files, so this is called once its checkpoint has been accepted.

@@ -27,7 +27,7 @@ import { argmax, largest, mean, quantile } from '../../src/statistics/descriptiv
 import { maxCompetitors, sequentialHalving } from '../../src/statistics/halving.js';
 import { noiseFloor, spreadOf } from '../../src/statistics/noise-floor.js';
 import { readSources } from '../../src/studies/audit/source.js';
-import { type RunConfig, runLibrary } from '../../src/studies/library-run.js';
+import { type RunConfig, runFromCode } from '../../src/studies/library-run.js';
 import { publish, readRows, tableOf } from './rows.js';
 
 /** Default numbers of episodes of an evaluation in a search and of the final evaluation. */
@@ -216,7 +216,7 @@ async function* runs(files: readonly string[]): AsyncGenerator<Played> {
     for (const seed of seeds) {
       const given = { ...search, seed };
       const own = script && { model: repeating(script) };
-      const { directory } = await runLibrary(given, { ...own }, { ...outside, cwd });
+      const { directory } = await runFromCode(given, { ...own }, { ...outside, cwd });
       const assembly = await assemble(
         parseConfig({ model: { provider: 'random' }, ...given } as ConfigInput),
         {},

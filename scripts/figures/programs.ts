@@ -5,7 +5,7 @@
  */
 import { groupBy } from '../../src/base/grouped.js';
 import { type Interval, interval95 } from '../../src/statistics/bootstrap.js';
-import { ascending, mean, quantile, sum } from '../../src/statistics/descriptive.js';
+import { mean, quantile, sortAscending, sum } from '../../src/statistics/descriptive.js';
 import { signFlipTest } from '../../src/statistics/tests.js';
 import { publish, readRows, tableOf } from './rows.js';
 import {
@@ -53,7 +53,7 @@ const tasks: Readonly<Record<string, Constants>> = {
   MountainCar: {
     low: -200,
     high: quantile(
-      ascending(rows.flatMap((row) => (row.task === 'MountainCar' ? (row.return ?? []) : []))),
+      sortAscending(rows.flatMap((row) => (row.task === 'MountainCar' ? (row.return ?? []) : []))),
       0.95,
     ),
   },

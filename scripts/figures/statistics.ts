@@ -1,7 +1,7 @@
 /** Statistics of stored rows: normalised returns, and paired differences over tasks with their uncertainty. */
 import { groupBy } from '../../src/base/grouped.js';
 import { type Interval, interval95 } from '../../src/statistics/bootstrap.js';
-import { ascending, mean, quantile, sum } from '../../src/statistics/descriptive.js';
+import { mean, quantile, sortAscending, sum } from '../../src/statistics/descriptive.js';
 import { holmAdjusted, signFlipTest, significanceLevel } from '../../src/statistics/tests.js';
 import { readRows } from './rows.js';
 
@@ -28,7 +28,7 @@ export const scalesOf = (rows: readonly Played[], budget: number): Readonly<Reco
     [...groupBy(rows, ({ task }) => task)].map(([task, own]) => {
       const returns = (of: typeof own) => of.map(({ at }) => at[budget]!);
       const low = mean(returns(own.filter(({ arm }) => arm === 'random')));
-      return [task, { low, high: quantile(ascending(returns(own)), 0.95) }];
+      return [task, { low, high: quantile(sortAscending(returns(own)), 0.95) }];
     }),
   );
 

@@ -2,7 +2,7 @@
 import pLimit from 'p-limit';
 import { type Completion, type LanguageModel, ModelError } from '../models/language-model.js';
 import { callModel, isStopped } from '../proposers/call.js';
-import { finalError } from '../proposers/language-model.js';
+import { fatalError } from '../proposers/language-model.js';
 import { type CallRecord, hasReachedModel, type LimitName } from '../runs/calls.js';
 import { faultReporter, type StopReason } from '../runs/events.js';
 import type { RunDirectory } from '../runs/writer.js';
@@ -110,7 +110,7 @@ export function createModelSpeakers(
     const calls = await Promise.all(conversations.map((conversation) => limit(() => ask(conversation))));
     for (const call of calls) if (call !== undefined && !unfinishedCalls.includes(call)) log(call);
     for (const call of calls) {
-      const error = call && finalError(call, isReached);
+      const error = call && fatalError(call, isReached);
       if (error !== undefined && (error.kind !== 'aborted' || !isTimeUp())) throw error;
     }
     if (isStopped(caller)) {

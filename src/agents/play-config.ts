@@ -3,10 +3,10 @@ import { stringify } from 'yaml';
 import { z } from 'zod';
 import { settingsKind } from '../base/settings/schema.js';
 import { parseSettings, type Settings, toSettings, withoutUnknownKeys } from '../base/settings/settings.js';
-import { nameSchema, withModules } from '../config/config.js';
+import { expandShortForms, nameSchema } from '../config/config.js';
 import { openConfig } from '../config/file.js';
 import { limitsSchema } from '../config/limits.js';
-import { providerHints } from '../config/providers.js';
+import { modelUnionOptions } from '../config/providers.js';
 import { type EnvironmentConfig, environmentSchema } from '../environments/settings.js';
 import { localSchema } from '../models/local/settings.js';
 import { moduleModelSchema, ollamaSchema, openaiSchema, replayedSchema } from '../models/settings.js';
@@ -40,7 +40,7 @@ const policySchema = z
 const modelSchema = z.discriminatedUnion(
   'provider',
   [openaiSchema, ollamaSchema, localSchema, replayedSchema, moduleModelSchema],
-  providerHints,
+  modelUnionOptions,
 );
 
 const baseSchema = z.strictObject({
@@ -93,7 +93,7 @@ const schema = baseSchema.superRefine(({ model, player }, context) => {
 export const playKind = settingsKind<WrittenConfig>({
   schema,
   example: 'episodes=20 or player=random',
-  expand: withModules,
+  expand: expandShortForms,
   longForm: (path, value) => (path.length === 1 && path[0] === 'environment' ? { id: value } : undefined),
 });
 

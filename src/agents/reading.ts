@@ -3,7 +3,7 @@
 import { jsonIn } from '../base/files/json-depth.js';
 import type { Action, DiscreteSpace, Space, TextInfo } from '../environments/environment.js';
 import { isValidAction } from '../environments/limited-environment.js';
-import { answerText } from '../models/answer-text.js';
+import { findAnswer } from '../models/answer-text.js';
 
 export type ReplyFormat = 'text' | 'json';
 
@@ -19,7 +19,7 @@ export function parseAction(
   choices: readonly Choice[] | undefined,
   replyFormat: ReplyFormat,
 ): Action | undefined {
-  const { text, hasUnclosedThinking } = answerText(reply);
+  const { text, hasUnclosedThinking } = findAnswer(reply);
   if (hasUnclosedThinking) return undefined;
   return replyFormat === 'text' ? lastAction(text, space, choices) : jsonAction(text, space, choices);
 }

@@ -1,5 +1,5 @@
 /** The source of an agent's replies: a model, a sampler that keeps token ids, or a player such as the expert. */
-import { answerText } from '../models/answer-text.js';
+import { findAnswer } from '../models/answer-text.js';
 import type { ChatMessage } from '../models/language-model.js';
 import type { Choice } from './reading.js';
 
@@ -53,6 +53,6 @@ export function messagesOf({
 
 /** Returns a reply's text for later turns, without its thinking. Never empty: some servers reject empty messages. */
 function quoteReply(reply: string): string {
-  const answer = answerText(reply).text.trim();
+  const answer = findAnswer(reply).text.trim();
   return answer === '' ? '(no text)' : answer;
 }

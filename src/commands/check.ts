@@ -42,16 +42,16 @@ type Output = {
 export const finishingText = 'stopping';
 
 /** Checks a config of `play` or `finetune`; returns undefined for experiments and unreadable configs. */
-export type TrainingConfigCheck = (
+export type OtherConfigCheck = (
   config: { readonly file: string; readonly overrides: readonly string[] },
   context: CommandContext,
 ) => Promise<readonly Finding[] | undefined>;
 
-/** @param trainingCheck tried first @returns 130 if interrupted, 2 for errors (if strict, also for warnings), or 0 */
+/** @param otherCheck tried first @returns 130 if interrupted, 2 for errors (if strict, also for warnings), or 0 */
 export async function execute(
   args: Arguments<typeof options>,
   context: CommandContext,
-  trainingCheck: TrainingConfigCheck = async () => undefined,
+  otherCheck: OtherConfigCheck = async () => undefined,
 ): Promise<number> {
   const { files, overrides } = splitOverrides(args.configs ?? []);
   const { checkConfig } = await import('../experiment/preflight/check-config.js');
@@ -60,7 +60,7 @@ export async function execute(
   for (const file of files) {
     const config = { file, overrides };
     const findings =
-      (await trainingCheck(config, context)) ?? (await checkConfig(config, args.offline, context, progress));
+      (await otherCheck(config, context)) ?? (await checkConfig(config, args.offline, context, progress));
     progress.close();
     // An interrupted check has no result.
     if (context.stop.finish.aborted) return exitCodes.interrupted;

@@ -36,6 +36,6 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
       hint: "add --dry-run; to start from another run's replay buffer, set warmup.from=RUN",
     });
   }
-  const { runConfig } = await import('../studies/run.js');
-  return runConfig(args, context);
+  const { runFromConfig } = await import('../studies/run.js');
+  return runFromConfig(args, context);
 }

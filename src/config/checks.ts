@@ -14,7 +14,7 @@ import { stageMembersOf, stageProblems, stagesOf } from './stages.js';
  * Finds settings that contradict each other or have no effect.
  * Checks that need the environment take place later, when the experiment is assembled.
  */
-export function checkConfig(config: Config): readonly Problem[] {
+export function configProblems(config: Config): readonly Problem[] {
   const problems: readonly MaybeProblem[] = [
     loginProblem(
       'environment',

@@ -149,7 +149,7 @@ export type ConfigWithPolicy = Config & { readonly policy: NonNullable<Config['p
  * Expands short forms that name a user's file, in every section that allows one: `{provider: ./my-model.js}` becomes
  * `{provider: module, path: ./my-model.js}`, and so on for `policy.kind`. A model with a `relay` needs no provider.
  */
-export function withModules(content: Record<string, unknown>): Record<string, unknown> {
+export function expandShortForms(content: Record<string, unknown>): Record<string, unknown> {
   const { model, policy } = content;
   const stages = stageNames.flatMap((name) => {
     const section = content[name];
@@ -180,7 +180,7 @@ function withModule(section: Record<string, unknown>, key: 'kind' | 'provider'):
 export const experimentKind = settingsKind<ParsedConfig>({
   schema: configSchema,
   example: 'iterations=50 or model.name=qwen3:8b',
-  expand: withModules,
+  expand: expandShortForms,
   longForm(path, value) {
     const [section = ''] = path;
     if (path.length > 1 || !Object.hasOwn(shorthands, String(section))) return undefined;

@@ -5,7 +5,7 @@ import { localSchema } from '../models/local/settings.js';
 import { moduleModelSchema, ollamaSchema, openaiSchema } from '../models/settings.js';
 import { baselines } from './baselines.js';
 import { schemasOf } from './model.js';
-import { providerHints } from './providers.js';
+import { modelUnionOptions } from './providers.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 
@@ -16,7 +16,7 @@ export const criticSchema = z.strictObject({
     .discriminatedUnion(
       'provider',
       [openaiSchema, ollamaSchema, localSchema, moduleModelSchema, ...schemasOf(baselines)],
-      providerHints,
+      modelUnionOptions,
     )
     .optional()
     .describe(

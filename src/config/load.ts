@@ -13,8 +13,8 @@ import {
 } from '../base/settings/settings.js';
 import { rejectLists } from '../base/settings/value-lists.js';
 import { replacementFor } from '../environments/catalogue/versions.js';
-import { checkConfig } from './checks.js';
-import { type Config, configSchema, experimentKind, resolveConfig, withModules } from './config.js';
+import { configProblems } from './checks.js';
+import { type Config, configSchema, expandShortForms, experimentKind, resolveConfig } from './config.js';
 import { openConfig, type ReadFile } from './file.js';
 import type { ForeignConfig } from './import/draft.js';
 import {
@@ -110,7 +110,7 @@ function loadSection<Output>(kind: SettingsKind<Output>, name: string, options: 
 }
 
 /** Describes the problem with a key that experiments lack or that asks for several runs; undefined for other keys. */
-export function foreignKeyHint(key: string): Pick<Problem, 'near' | 'hint'> | undefined {
+export function unknownKeyHint(key: string): Pick<Problem, 'near' | 'hint'> | undefined {
   const hint = manyRunsHint(key);
   return hint === undefined ? unknownKeyProblem(key, experimentKind.json) : { hint };
 }
@@ -167,7 +167,7 @@ function importedContent(foreign: ForeignConfig, source: SettingsSource) {
  * @throws UserError listing the problems
  */
 export function parseConfig(input: unknown, cwd?: string): Config {
-  const config = validate(isMapping(input) ? withModules(input) : input);
+  const config = validate(isMapping(input) ? expandShortForms(input) : input);
   return withAbsolutePaths(config, experimentKind.json, () => cwd);
 }
 
@@ -185,7 +185,7 @@ function validate(input: unknown, where: FieldLocator = () => ({})): Config {
   rejectOtherPolicies(input, where);
   if (isMapping(input)) rejectManyRuns(input, where);
   const config = resolveConfig(parseSettings(experimentKind, input, where));
-  const problems = checkConfig(config);
+  const problems = configProblems(config);
   if (problems.length === 0) return config;
   const locationOf = ({ field = '' }: Problem) => where(field === '' ? [] : field.split('.'), 'value');
   throw new UserError(limitProblems(problems.map((problem) => ({ ...locationOf(problem), ...problem }))));

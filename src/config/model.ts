@@ -9,7 +9,7 @@ import {
   replayedSchema,
 } from '../models/settings.js';
 import { type BaselineConfig, baselines, isBaselineName } from './baselines.js';
-import { providerHints } from './providers.js';
+import { modelUnionOptions } from './providers.js';
 import { type LegEnd, legShape, spansOf } from './relay.js';
 
 export const schemasOf = <T extends readonly { readonly schema: z.ZodType }[]>(records: T) =>
@@ -29,7 +29,7 @@ const sectionSchema = <More extends z.ZodRawShape>(extraShape: More) => {
       -readonly [K in keyof T]: ExtendedSchema<T[K], More>;
     };
   const models = extendAll([openaiSchema, ollamaSchema, localSchema, moduleModelSchema]);
-  return z.discriminatedUnion('provider', [...models, ...extendAll(baselineSchemas)], providerHints);
+  return z.discriminatedUnion('provider', [...models, ...extendAll(baselineSchemas)], modelUnionOptions);
 };
 
 const portfolioSchema = z.strictObject({
@@ -73,7 +73,7 @@ export const modelSchema = z.discriminatedUnion(
     portfolioSchema,
     relaySchema,
   ],
-  providerHints,
+  modelUnionOptions,
 );
 
 export type ModelConfig = z.output<typeof modelSchema>;

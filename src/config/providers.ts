@@ -58,4 +58,4 @@ function hintFor({ input, options }: ProviderIssue): string | undefined {
 }
 
 /** Options of a union of `model` sections. */
-export const providerHints = { error: hintFor };
+export const modelUnionOptions = { error: hintFor };

@@ -110,12 +110,12 @@ function isFiniteVector(action: Action, length: number): action is readonly numb
 const invalidAction = (action: Action, space: Space, id: string): UserError =>
   new UserError({
     field: 'action',
-    message: `is not an action of ${id}; expected ${actionText(space)}`,
+    message: `is not an action of ${id}; expected ${actionsText(space)}`,
     value: typeof action === 'string' ? action : inspect(action, { breakLength: Infinity }),
   });
 
 /** Describes the actions of a space, for example `an integer from 0 to 3`. */
-export function actionText(space: Space): string {
+export function actionsText(space: Space): string {
   switch (space.kind) {
     case 'discrete': {
       const { n, start = 0 } = space;

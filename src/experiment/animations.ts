@@ -38,7 +38,7 @@ export interface DrawnEpisode {
 }
 
 /** True if drawing needs only built-in parts: no module, no policy program and no environment of another process. */
-export const isDrawnFromConfig = ({ environment, evaluation, policy }: Config): boolean =>
+export const isSelfContained = ({ environment, evaluation, policy }: Config): boolean =>
   isSelfContainedId(environment.id) &&
   policy?.kind !== 'module' &&
   policy?.kind !== 'program' &&

@@ -1,5 +1,5 @@
 import { jsonIn } from '../base/files/json-depth.js';
-import { answerText } from './answer-text.js';
+import { findAnswer } from './answer-text.js';
 import type { AnswerGrammar, NumberKind } from './language-model.js';
 
 interface SchemaOptions {
@@ -51,7 +51,7 @@ export function followsSchema(text: string, { key, labels }: AnswerGrammar): boo
 
 /** Parses a reply, apart from its thinking, as a JSON object; undefined if it isn't one. */
 export function parseJsonAnswer(text: string): Record<string, unknown> | undefined {
-  const value = jsonIn(answerText(text).text);
+  const value = jsonIn(findAnswer(text).text);
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)
     : undefined;

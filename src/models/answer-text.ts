@@ -28,7 +28,7 @@ const finalChannel = /<\|channel\|>final(?:[^<\n]|<\|constrain\|>){0,40}<\|messa
  * spans lines or is in square brackets. Chat templates may open thinking in the prompt, so text before an end tag
  * without a start tag is thinking, too, if its name says so, or if `</…>` of an unknown name starts or ends a line.
  */
-export function answerText(reply: string): { readonly text: string; readonly hasUnclosedThinking: boolean } {
+export function findAnswer(reply: string): { readonly text: string; readonly hasUnclosedThinking: boolean } {
   if (isJson(reply)) return { text: reply, hasUnclosedThinking: false };
   const { text, isUnclosed } = finalMessage(reply);
   const tags = [...text.matchAll(tagPattern)].map((match) => {

@@ -5,7 +5,7 @@ import type { RandomGenerator } from '../base/random/generator.js';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
 import { largest } from '../statistics/descriptive.js';
-import { drawOther, drawPoint, drawPositions, isTable, type ValueGrid } from './moves.js';
+import { drawOther, drawPoint, drawPositions, isUnordered, type ValueGrid } from './moves.js';
 
 /**
  * Computes log E max(0, Y − best) for a normal Y. Ranks points even if the improvement itself underflows (S.
@@ -24,7 +24,7 @@ export function logExpectedImprovement(mean: number, variance: number, best: num
 }
 
 /** Computes the logarithm of the mean of exp(x) without overflow. */
-export function logMean(logarithms: readonly number[]): number {
+export function logMeanExp(logarithms: readonly number[]): number {
   const maximum = largest(logarithms);
   if (maximum === Number.NEGATIVE_INFINITY) return maximum;
   const sum = logarithms.reduce((total, one) => total + Math.exp(one - maximum), 0);
@@ -54,7 +54,7 @@ const [keptCount, neighborCount] = [10, 40];
 export function maximize(task: AcquisitionTask, random: RandomGenerator): ParameterVector {
   const { best, grid, spec } = task;
   const drawAnywhere = () => drawPoint(grid, spec.count, random);
-  const moves = isTable(spec) ? tableMoves(task, random) : pointMoves(task, random);
+  const moves = isUnordered(spec) ? tableMoves(task, random) : pointMoves(task, random);
   const drawn = [
     ...Array.from({ length: uniformCount }, drawAnywhere),
     ...best.flatMap((from) => moves.coarse.flatMap(({ count, move }) => repeat(count, () => move(from)))),

@@ -34,7 +34,7 @@ export interface Baseline {
  * Folds the history into a cached state. A call processes only new entries; it starts over if the parameters, the
  * warm-up or earlier entries changed.
  */
-export function foldHistory<S>(
+export function historyFold<S>(
   createState: (task: SearchTask) => S,
   add: (state: S, entry: ScoredParameters, index: number) => void,
 ): (task: SearchTask) => S {
@@ -53,7 +53,7 @@ export function foldHistory<S>(
 
 /** Creates a function that collects the keys of all evaluated points. */
 export const createKeyCollector = (): ((task: SearchTask) => ReadonlySet<string>) =>
-  foldHistory(
+  historyFold(
     () => new Set<string>(),
     (keys, { parameters }) => keys.add(vectorKey(parameters)),
   );

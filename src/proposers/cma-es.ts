@@ -7,7 +7,7 @@ import { createGenerator } from '../base/random/generator.js';
 import type { CmaEsConfig } from '../config/baselines.js';
 import { type ScoredParameters, vectorKey } from '../rollout/replay-buffer.js';
 import { largest, sum } from '../statistics/descriptive.js';
-import { type Baseline, foldHistory, type SearchTask, sampleUnseen } from './baseline.js';
+import { type Baseline, historyFold, type SearchTask, sampleUnseen } from './baseline.js';
 import { type Covariance, createDiagonalCovariance, createFullCovariance } from './covariance.js';
 import { createValueGrid, drawPoint, type ValueGrid } from './moves.js';
 
@@ -65,7 +65,7 @@ interface SearchState {
  * @param candidates number of proposals per iteration
  */
 export function createCmaEs(config: CmaEsConfig, candidates = 1): Baseline {
-  const fold = foldHistory<SearchState>(
+  const fold = historyFold<SearchState>(
     (task) => startSearch(task, config, candidates),
     (search, entry, index) => {
       search.seen.add(vectorKey(entry.parameters));

@@ -7,7 +7,7 @@ import { createGenerator, type RandomGenerator, shuffled } from '../base/random/
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import { type ScoredParameters, vectorKey } from '../rollout/replay-buffer.js';
 import { mean, standardDeviation } from '../statistics/descriptive.js';
-import { logExpectedImprovement, logMean, maximize } from './acquisition.js';
+import { logExpectedImprovement, logMeanExp, maximize } from './acquisition.js';
 import type { Baseline, SearchTask } from './baseline.js';
 import {
   type Hyperparameters,
@@ -18,7 +18,7 @@ import {
   priorOf,
 } from './gaussian-process.js';
 import { minimize } from './lbfgs.js';
-import { createValueGrid, isTable } from './moves.js';
+import { createValueGrid, isUnordered } from './moves.js';
 
 /** Number of best points around which to sample. */
 const bestCount = 5;
@@ -129,7 +129,7 @@ function improvementOf(processes: readonly Posterior[], spec: ParameterSpec) {
   if (processes.length === 0) return () => 0;
   return (parameters: ParameterVector) => {
     const point = scalePoint(parameters, spec);
-    return logMean(
+    return logMeanExp(
       processes.map((one) => {
         const { mean: expected, variance } = one.predict(point);
         return logExpectedImprovement(expected, variance, one.highestMean);
@@ -160,13 +160,13 @@ function observationsOf(
   return {
     rows: entries.map(({ parameters }) => scalePoint(parameters, spec)),
     targets: normalScores(entries.map(({ score }) => score)),
-    metric: isTable(spec) ? 'equality' : 'distance',
+    metric: isUnordered(spec) ? 'equality' : 'distance',
   };
 }
 
 function scalePoint(parameters: ParameterVector, spec: ParameterSpec): Float64Array {
   const { low, high } = spec;
-  if (isTable(spec)) return Float64Array.from(parameters);
+  if (isUnordered(spec)) return Float64Array.from(parameters);
   return Float64Array.from(parameters, (value) => (2 * value - low - high) / (high - low));
 }
 

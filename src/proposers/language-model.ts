@@ -120,7 +120,7 @@ async function askForOne(
     if (outcome.kind === 'rejected') {
       if (isNew) state.rejected++;
       appendCorrection(state, conversation, outcome.failure);
-    } else state.stopReason ??= finalError(call, state.isReached);
+    } else state.stopReason ??= fatalError(call, state.isReached);
     // The provider would refuse the same prompt again.
     if (outcome.kind === 'error' && ['content-filter', 'too-long'].includes(outcome.error)) return;
   }
@@ -156,7 +156,7 @@ async function askTogether(state: AskingState, all: readonly Conversation[]): Pr
   if (!model.givesSeveral || openConversations.length < 2) return;
   for (const call of await sendRequest(state, openConversations)) unjudgedCalls.set(call.candidate, call);
   const [failedCall] = unjudgedCalls.values();
-  const failure = failedCall && finalError(failedCall, state.isReached);
+  const failure = failedCall && fatalError(failedCall, state.isReached);
   if (failure === undefined) return;
   state.stopReason = failure;
   openConversations[0]!.calls.push(failedCall!);
@@ -256,7 +256,7 @@ function appendCorrection({ request }: AskingState, conversation: Conversation, 
 }
 
 /** Returns the error of a call, if it makes retrying pointless. */
-export function finalError({ outcome }: CallRecord, isReached: boolean): ModelError | undefined {
+export function fatalError({ outcome }: CallRecord, isReached: boolean): ModelError | undefined {
   if (outcome.kind !== 'error') return undefined;
   const { error, message } = outcome;
   const isUnreachable = error === 'network' && !isReached;

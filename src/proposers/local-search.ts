@@ -2,8 +2,8 @@ import type { RandomGenerator } from '../base/random/generator.js';
 import type { HillClimbConfig } from '../config/baselines.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { type ScoredParameters, vectorKey } from '../rollout/replay-buffer.js';
-import { type Baseline, createKeyCollector, foldHistory, type SearchTask, sampleUnseen } from './baseline.js';
-import { createValueGrid, drawPoint, isTable, mutate } from './moves.js';
+import { type Baseline, createKeyCollector, historyFold, type SearchTask, sampleUnseen } from './baseline.js';
+import { createValueGrid, drawPoint, isUnordered, mutate } from './moves.js';
 import { programBaseline, randomProgramSearch } from './programs.js';
 
 /** Standard deviation of a hill-climbing step as a share of the range, tuned as described in docs/results/tasks.md. */
@@ -41,7 +41,7 @@ export function createHillClimb(config: HillClimbConfig): Baseline {
 
 /** Collects the keys of evaluated points, and finds the best point; the newest wins ties. */
 const createClimbState = () =>
-  foldHistory(
+  historyFold(
     () => ({ seen: new Set<string>(), best: undefined as ScoredParameters | undefined }),
     (state, entry) => {
       state.seen.add(vectorKey(entry.parameters));
@@ -63,7 +63,7 @@ export function createMix(): Baseline {
     propose(task, random) {
       const { seen, best } = stateFor(task);
       const { low, high } = task.parameters;
-      if (best === undefined || isTable(task.parameters))
+      if (best === undefined || isUnordered(task.parameters))
         return proposeFrom(best, task, seen, random, (widening) => ({ deviation: 0, extraCount: widening }));
       const grid = createValueGrid(task.parameters);
       const move = () => {
@@ -96,7 +96,7 @@ function proposeFrom(
   if (from === undefined) return drawAnywhere();
   const drawNear = (widening: number) => {
     const { deviation, extraCount } = stepOf(widening);
-    if (isTable(spec)) return mutate(from.parameters, grid, extraCount, random);
+    if (isUnordered(spec)) return mutate(from.parameters, grid, extraCount, random);
     return from.parameters.map((value) => grid.value(grid.index(value + deviation * random.normal())));
   };
   return sampleUnseen(seen, drawNear, drawAnywhere);

@@ -49,7 +49,7 @@ export function drawPoint(grid: ValueGrid, count: number, random: RandomGenerato
 }
 
 /** True if searches treat the parameters as unordered choices rather than quantities. */
-export function isTable({ kind, choices }: ParameterSpec): boolean {
+export function isUnordered({ kind, choices }: ParameterSpec): boolean {
   return kind === 'integer' || choices !== undefined;
 }
 
@@ -91,8 +91,8 @@ export function distanceOf(a: ParameterVector, b: ParameterVector, spec: Paramet
   if (range === Number.POSITIVE_INFINITY) return vectorKey(a) === vectorKey(b) ? 0 : 1;
   let sum = 0;
   for (const [i, value] of a.entries()) {
-    if (isTable(spec)) sum += value === b[i] ? 0 : 1;
+    if (isUnordered(spec)) sum += value === b[i] ? 0 : 1;
     else sum += ((value - b[i]!) / range) ** 2;
   }
-  return isTable(spec) ? sum / a.length : Math.sqrt(sum / a.length);
+  return isUnordered(spec) ? sum / a.length : Math.sqrt(sum / a.length);
 }

@@ -42,7 +42,7 @@ export const randomProgramSearch: ProgramSearch = ({ environment, isKnown }, ran
  * of the best evaluations. If returns are equal, the shorter source wins, then the earlier evaluation. Programs that
  * aren't from the grammar can't be parents: if one wins a tournament, a random program is proposed.
  */
-export const geneticProgramSearch =
+export const makeGeneticProgramSearch =
   ({ population, tournament }: Omit<GeneticConfig, 'provider'>): ProgramSearch =>
   (task, random) => {
     const { environment, history, isKnown } = task;
@@ -89,4 +89,4 @@ export function programBaseline(search: ProgramSearch): Baseline {
 }
 
 export const createGeneticSearch = (config: GeneticConfig): Baseline =>
-  programBaseline(geneticProgramSearch(config));
+  programBaseline(makeGeneticProgramSearch(config));

@@ -3,7 +3,7 @@ import { basename, extname, join, resolve } from 'node:path';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { claimDirectory, makeDirectory, plainName, replaceFile } from '../base/files/files.js';
-import { isLocked, lockRun } from '../base/files/lock.js';
+import { isLocked, takeLock } from '../base/files/lock.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { Manifest } from './manifest.js';
 import { emptyRun, runFiles } from './reader.js';
@@ -38,12 +38,12 @@ export function createRunDirectory(
   try {
     requireEmpty(path);
   } catch (error) {
-    // If another process has just started this run, `lockRun` throws an error that names that process.
-    if (isLocked(lock)) lockRun(lock)();
+    // If another process has just started this run, `takeLock` throws an error that names that process.
+    if (isLocked(lock)) takeLock(lock)();
     throw error;
   }
   makeDirectory(path);
-  const release = lockRun(lock);
+  const release = takeLock(lock);
   const { imported = [] } = content;
   try {
     writeInitialFiles(path, {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Low } from 'lowdb';
 import { replaceFileAsync } from '../base/files/files.js';
 import { JsonLinesFile, readJsonLines } from '../base/files/json-lines.js';
-import { lockRun } from '../base/files/lock.js';
+import { takeLock } from '../base/files/lock.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from './calls.js';
@@ -42,7 +42,7 @@ export interface RunDirectory {
  */
 export function resumeRunDirectory(path: string, now: () => Date): RunDirectory {
   readManifest(path);
-  const release = lockRun(join(path, runFiles.lock));
+  const release = takeLock(join(path, runFiles.lock));
   try {
     removeDrafts(path);
     // Read again under the lock: another process may have written in the meantime.

@@ -4,13 +4,13 @@
  */
 import { createGenerator } from '../base/random/generator.js';
 import {
-  ascending,
   interquartileMean,
   largest,
   mean,
   median,
   quantile,
   smallest,
+  sortAscending,
   standardDeviation,
   sum,
 } from './descriptive.js';
@@ -38,7 +38,7 @@ type HiddenRange = Interval;
 const nothingHidden: HiddenRange = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
 
 /** Minimum sample size if many values are equal. If a fifth of all values differ, 4% of such samples miss them all. */
-export const minIfTied = 14;
+export const minSizeIfTied = 14;
 
 /**
  * If at least a fifth of the values are at a bound (within 1% of the range's width), other values may be at the other
@@ -53,7 +53,7 @@ export function hiddenRange(values: readonly number[], [least, most]: Interval):
     return [hasManyAt(most) ? least : nothingHidden[0], hasManyAt(least) ? most : nothingHidden[1]];
   }
   const isTied = values.some((value) => shareAt(value, 1e-10 * Math.abs(value)) >= 0.5);
-  return isTied && values.length < minIfTied ? realLine : nothingHidden;
+  return isTied && values.length < minSizeIfTied ? realLine : nothingHidden;
 }
 
 /** Bounds on a pair's difference if the value on one side is hidden and the other is average. */
@@ -112,7 +112,7 @@ function intervalOf(strata: readonly Stratum[], by: 'bootstrap' | 'student'): In
   const half = halfWidth(strata, by);
   const [low, high] = [center - half, center + half];
   const hasHidden = (side: 0 | 1) => strata.some((one) => hiddenAt(one, side).length > 0);
-  const endAt = (side: 0 | 1) => quantile(ascending(bayesianDraws(strata, side)), [0.025, 0.975][side]!);
+  const endAt = (side: 0 | 1) => quantile(sortAscending(bayesianDraws(strata, side)), [0.025, 0.975][side]!);
   return [hasHidden(0) ? Math.min(low, endAt(0)) : low, hasHidden(1) ? Math.max(high, endAt(1)) : high];
 }
 
@@ -179,7 +179,7 @@ function studentizedQuantile(values: readonly number[]): number {
     const error = standardError(picked, resampleMean);
     return error > minError ? Math.abs(resampleMean - center) / error : Number.POSITIVE_INFINITY;
   });
-  return quantile(ascending(deviations), 0.95);
+  return quantile(sortAscending(deviations), 0.95);
 }
 
 const statistics = { median, iqm: interquartileMean } as const;
@@ -197,7 +197,7 @@ export function percentileInterval95(
   if (count < minForInterval) return null;
   return memoize(`${statistic};${values.join()}`, () => {
     const tail = normalTail(Math.sqrt(count / (count - 1)) * studentQuantile975(count - 1));
-    const sorted = ascending(resampleAll(values, statistics[statistic]));
+    const sorted = sortAscending(resampleAll(values, statistics[statistic]));
     return [quantile(sorted, tail), quantile(sorted, 1 - tail)];
   });
 }

@@ -37,11 +37,11 @@ export function standardDeviation(values: readonly number[], center = mean(value
 }
 
 /** Sorts values into a typed array, which is fast enough for the thousands of sorts of a bootstrap. */
-export const ascending = (values: readonly number[]): Float64Array => new Float64Array(values).sort();
+export const sortAscending = (values: readonly number[]): Float64Array => new Float64Array(values).sort();
 
 /** The mean of the middle half of the values, weighting the outermost of these fractionally (Agarwal et al. 2021). */
 export function interquartileMean(values: readonly number[]): number {
-  const sorted = ascending(values);
+  const sorted = sortAscending(values);
   const low = sorted.length / 4;
   const high = sorted.length - low;
   let total = 0;
@@ -61,4 +61,4 @@ export function quantile(sorted: ArrayLike<number>, q: number): number {
 }
 
 /** Median; NaN if there are no values. */
-export const median = (values: readonly number[]): number => quantile(ascending(values), 0.5);
+export const median = (values: readonly number[]): number => quantile(sortAscending(values), 0.5);

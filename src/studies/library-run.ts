@@ -6,16 +6,16 @@ import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import type { Config, ConfigInput } from '../config/config.js';
 import { loadConfig, parseConfig } from '../config/load.js';
-import { checkedEnvironment, type UserEnvironment } from '../environments/catalogue/module-environment.js';
+import { type UserEnvironment, wrapUserEnvironment } from '../environments/catalogue/module-environment.js';
 import { customPrefix } from '../environments/catalogue/open.js';
-import { assemble, type OwnParts } from '../experiment/setup/assemble.js';
+import { assemble, type UserParts } from '../experiment/setup/assemble.js';
 import { type UserModel, wrapUserModel } from '../models/user-model.js';
 import { newRunPath } from '../runs/create.js';
 import type { RunEvent } from '../runs/events.js';
 import { runFiles } from '../runs/reader.js';
 import { type RunResult, resultOf, summaryOf } from '../runs/summary.js';
 import { reopenRun } from './resume.js';
-import { beginRun, executeRun } from './run.js';
+import { executeRun, prepareRun } from './run.js';
 
 export interface RunOptions {
   /** Replaces the config's model. The run doesn't close it. */
@@ -43,12 +43,12 @@ export interface RunOutcome extends RunResult {
 
 type CallerContext = Pick<CommandContext, 'cwd' | 'env' | 'note' | 'now' | 'milliseconds'>;
 
-export async function runLibrary(
+export async function runFromCode(
   configOrFile: RunConfig | string,
   options: RunOptions,
   context: CallerContext,
 ): Promise<RunOutcome> {
-  const parts = ownParts(options);
+  const parts = userParts(options);
   const config = configOf(configOrFile, parts, context.cwd);
   const { directory: runDir, runsDir = 'buffers' } = options;
   const file = typeof configOrFile === 'string' ? configOrFile : 'run';
@@ -57,7 +57,7 @@ export async function runLibrary(
   const signal = options.signal ?? new AbortController().signal;
   const run = runExists
     ? await reopenRun(chosenDir, config, context, { own: parts })
-    : await beginRun(
+    : await prepareRun(
         await assemble(config, context.env, undefined, { ...parts, ask: signal }),
         () => newRunPath({ runDir, runsDir }, file, context, config.name),
         context,
@@ -71,7 +71,7 @@ export async function runLibrary(
   return { directory, ...resultOf(summaryOf(directory), context.cwd) };
 }
 
-function ownParts({ environment, model }: RunOptions): OwnParts {
+function userParts({ environment, model }: RunOptions): UserParts {
   const name = environment?.name ?? environment?.id;
   if (environment !== undefined && (typeof name !== 'string' || name === ''))
     throw new UserError({
@@ -81,12 +81,12 @@ function ownParts({ environment, model }: RunOptions): OwnParts {
     });
   return {
     ...(model && { model: wrapUserModel(model, 'model') }),
-    ...(environment && { environment: checkedEnvironment(environment, `${customPrefix}${name}`) }),
+    ...(environment && { environment: wrapUserEnvironment(environment, `${customPrefix}${name}`) }),
   };
 }
 
 /** Loads the config, adds the names of the objects passed in, and makes paths absolute. */
-function configOf(configOrFile: RunConfig | string, { environment, model }: OwnParts, cwd: string): Config {
+function configOf(configOrFile: RunConfig | string, { environment, model }: UserParts, cwd: string): Config {
   const names = {
     ...(environment && { environment: environment.id }),
     ...(model && { model: { provider: 'custom', id: model.id } }),

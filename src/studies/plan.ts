@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
 import { mapThrownProblems, redactAddresses, UserError, unlessRejected } from '../base/errors.js';
 import { makeDirectory, readOwnJson, replaceFile } from '../base/files/files.js';
-import { isLocked, lockRun } from '../base/files/lock.js';
+import { isLocked, takeLock } from '../base/files/lock.js';
 import { shellWord } from '../base/text/one-line.js';
 import type { Config } from '../config/config.js';
 import type { LimitsConfig } from '../config/limits.js';
@@ -118,7 +118,7 @@ export function openPlan(kind: Plan['kind'], { directory, record }: PlanStore, c
   if (!existsSync(file) && existsSync(directory) && !readdirSync(directory).every(isOurs))
     rejectDirectory(kind, directory);
   makeDirectory(directory, '--out');
-  const release = lockRun(join(directory, planLock));
+  const release = takeLock(join(directory, planLock));
   try {
     replaceFile(file, `${JSON.stringify({ ...record(readOwnJson(file)), command }, null, 2)}\n`);
     return release;

@@ -11,7 +11,7 @@ import { plural } from '../base/text/numbers.js';
 import type { Config } from '../config/config.js';
 import { loadConfig, resolvedYaml } from '../config/load.js';
 import { withDefaultsOf } from '../config/resolve.js';
-import { assemble, type OwnParts } from '../experiment/setup/assemble.js';
+import { assemble, type UserParts } from '../experiment/setup/assemble.js';
 import { continuationHint, rejectDifferences, requireSameSetup } from '../runs/fingerprint.js';
 import { findRun } from '../runs/listing/names.js';
 import { alreadyRunningError } from '../runs/listing/stop.js';
@@ -67,7 +67,7 @@ export async function reopenRun(
   path: string,
   newConfig: Config,
   context: StartContext & Pick<CommandContext, 'env'>,
-  { own, shared }: { readonly own?: OwnParts; readonly shared?: SharedLimits | undefined } = {},
+  { own, shared }: { readonly own?: UserParts; readonly shared?: SharedLimits | undefined } = {},
 ): Promise<ReadyRun | string> {
   const file = join(path, runFiles.config);
   const originalConfig = loadConfig({ file: requireConfig(file), asWritten: true }).config;

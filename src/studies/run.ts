@@ -34,7 +34,7 @@ export interface ConfigArguments extends Pick<ScheduleArguments, 'json' | 'quiet
 }
 
 /** Runs a config or, with `dryRun`, prints the prompt without calling a model. Returns the exit code. */
-export async function runConfig(
+export async function runFromConfig(
   args: ConfigArguments &
     DryRunArguments & {
       readonly config: string;
@@ -63,7 +63,7 @@ export async function runConfig(
     const choosePath = () => newRunPath(args, args.config, context, assembly.config.name);
     // Notes from importing the config, to be stored in the run.
     const notes = loaded.imported === undefined ? [] : loaded.notes;
-    return runAndPrint(await beginRun(assembly, choosePath, context, notes), args, context);
+    return runAndPrint(await prepareRun(assembly, choosePath, context, notes), args, context);
   });
 }
 
@@ -192,7 +192,7 @@ export type StartContext = Pick<CommandContext, 'note' | 'now'> & Partial<Pick<C
  * Starts a run after opening its models.
  * @param choosePath chooses the directory; called after the models have been opened
  */
-export async function beginRun(
+export async function prepareRun(
   assembly: Assembly,
   choosePath: () => string,
   context: StartContext,

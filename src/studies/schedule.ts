@@ -30,7 +30,7 @@ import {
 } from './plan.js';
 import { createPlanDisplay } from './plan-display.js';
 import { finishKilledRun, reopenRun } from './resume.js';
-import { beginRun, executeRun } from './run.js';
+import { executeRun, prepareRun } from './run.js';
 import { limitsOf, type SharedLimits } from './shared-limits.js';
 import { runOnCluster } from './slurm.js';
 
@@ -234,7 +234,7 @@ async function runEntry(
   try {
     const run = existsSync(join(path, runFiles.manifest))
       ? await reopenRun(path, config, context, { shared: limits })
-      : await beginRun(
+      : await prepareRun(
           await assemble(config, context.env, undefined, { ask: context.stop.finish }),
           () => path,
           context,

@@ -15,7 +15,7 @@ import { itemAddress } from '../web/address.js';
 import type { GroupMeans } from '../web/messages.js';
 import type { Page } from '../web/page.js';
 import { type Group, groupsOf, sortGroups } from '../web/table/groups.js';
-import { maxCompared, stateOf } from '../web/table/state.js';
+import { maxSingleRuns, stateOf } from '../web/table/state.js';
 import { HttpError } from './http.js';
 import { comparedRun, configKeys, configuredRun, readAhead, withSettings } from './run-data.js';
 
@@ -46,7 +46,7 @@ function filteredGroups(all: readonly LocatedItem[], query: URLSearchParams): re
 }
 
 /** Computes the statistics of the groups, by group id. */
-export function groupFigures(
+export function meansByGroup(
   places: readonly LocatedItem[],
   query: URLSearchParams,
 ): Readonly<Record<string, GroupMeans>> {
@@ -69,7 +69,7 @@ export function groupFigures(
 }
 
 /**
- * Compares the runs that the query selects, in the order of their groups. Without keys, up to `maxCompared` items are
+ * Compares the runs that the query selects, in the order of their groups. Without keys, up to `maxSingleRuns` items are
  * compared one by one (`run`), and more are grouped by their configs without the seed (`config`).
  * @throws HttpError if the query is invalid; UserError if there is nothing to compare, or no run has a key
  */
@@ -81,14 +81,14 @@ export async function comparisonFor(places: readonly LocatedItem[], query: URLSe
   const locatedByName = new Map(places.map((place) => [place.item.name, place]));
   const chosenItems = items.map((item) => ({ ...locatedByName.get(item.name)!, item }));
   const givenKeys = stateOf(query).by;
-  const by = givenKeys.length > 0 ? givenKeys : [items.length <= maxCompared ? 'run' : 'config'];
+  const by = givenKeys.length > 0 ? givenKeys : [items.length <= maxSingleRuns ? 'run' : 'config'];
   await readAhead(chosenItems, { withCurves: true });
   const isByRun = by.join() === 'run';
   const itemByPath = new Map(chosenItems.map(({ item, path }) => [path, item]));
   const nameOf = (path: string) => itemByPath.get(path)!.name;
   const runs = chosenItems.flatMap((place) => configuredRun(place) ?? []);
-  if (isByRun && runs.length > maxCompared)
-    throw new HttpError(400, `at most ${maxCompared} single runs can be compared; group them by a key`);
+  if (isByRun && runs.length > maxSingleRuns)
+    throw new HttpError(400, `at most ${maxSingleRuns} single runs can be compared; group them by a key`);
   // Single runs are compared without statistical tests, so unfinished ones are kept.
   const { kept, leftOut: unusable } = isByRun
     ? { kept: runs, leftOut: [] }

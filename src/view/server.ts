@@ -7,7 +7,7 @@ import { pageData } from '../web/page.js';
 import { stopItem, tagItems, type ViewAction } from './actions.js';
 import { requireToken } from './admission.js';
 import { assets, contentCsp, emptyPage, pictureCsp, type ServedFile } from './assets.js';
-import { comparisonFor, groupFigures } from './comparison.js';
+import { comparisonFor, meansByGroup } from './comparison.js';
 import { HttpError, requireLocal, requireMethod, sendJson, startHttp } from './http.js';
 import { LiveItems, maxKeys, maxWatchers } from './live.js';
 import { pageOf, type StudyPageBuilders } from './pages.js';
@@ -120,7 +120,7 @@ async function watch(response: ServerResponse, { live, query }: ApiRequest): Pro
 const handlers: Readonly<Record<string, (request: ApiRequest) => unknown>> = {
   '/api/place': ({ options }) => ({ place: options.directoryName }),
   '/api/keys': async ({ live }) => configKeys(await readAhead(live.locatedItems())),
-  '/api/groups': async ({ live, query }) => groupFigures(await readAhead(live.locatedItems()), query),
+  '/api/groups': async ({ live, query }) => meansByGroup(await readAhead(live.locatedItems()), query),
   '/api/compare': async ({ live, query }) => pageData(await comparisonFor(live.locatedItems(), query)),
   async '/api/page'(request) {
     const place = requestedItem(request);

@@ -4,7 +4,7 @@ import { UserError } from '../base/errors.js';
 import type { Content } from '../base/text/content.js';
 import { html } from '../base/text/html.js';
 import { distinctFormat, formatNumber, plural } from '../base/text/numbers.js';
-import { drawCompactSvg, drawEpisode, isDrawnFromConfig, openDrawable } from '../experiment/animations.js';
+import { drawCompactSvg, drawEpisode, isSelfContained, openDrawable } from '../experiment/animations.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
 import { logItems, readCalls } from '../runs/log-lines.js';
@@ -52,7 +52,7 @@ interface AnimationRequest {
 
 /** Shows animations, which the browser requests when they come into view; undefined if none can be drawn. */
 function animations(name: string, shown: readonly AnimationRequest[], config: RunSetup['config']): Content {
-  if (!isDrawnFromConfig(config)) return undefined;
+  if (!isSelfContained(config)) return undefined;
   const scoreText = distinctFormat(shown.map(({ entry }) => entry.score));
   const allReturns = shown.flatMap(({ entry }) => entry.returns);
   const returnText = distinctFormat(allReturns, formatNumber);
@@ -167,7 +167,7 @@ export async function episodeSvg(
   { candidate, episode, iteration }: CandidateId & { readonly episode: number },
 ): Promise<string> {
   const { config, family, manifest } = await readShownSetup(path);
-  if (!isDrawnFromConfig(config))
+  if (!isSelfContained(config))
     throw new UserError({
       message:
         'drawing this run would execute code that it names, such as a module or a program, which the view never does; use policyloop evaluate --picture',

@@ -1,7 +1,7 @@
 /** Every way to look at what lies in a directory of runs: commands, pages of the view, and tools of MCP that read. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { evaluationPages } from '../../finetune/evaluate/shown-pages.js';
+import { pageBuilders } from '../../finetune/evaluate/shown-pages.js';
 import { messageOf } from '../../src/base/errors.js';
 import { findCommand, loadCommand } from '../../src/commands.js';
 import { runTool } from '../../src/mcp/serve-mcp.js';
@@ -35,7 +35,7 @@ export async function openLooks(cwd: string) {
       port: 0,
     },
     milliseconds: () => performance.now(),
-    ...{ note: () => undefined, token, pages: evaluationPages },
+    ...{ note: () => undefined, token, pages: pageBuilders },
   });
   return {
     /** @param names of what is looked at, below `buffers` */

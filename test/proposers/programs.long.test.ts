@@ -3,7 +3,7 @@ import { createGenerator } from '../../src/base/random/generator.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import {
   type EvaluatedProgram,
-  geneticProgramSearch,
+  makeGeneticProgramSearch,
   type ProgramSearch,
   randomProgramSearch,
 } from '../../src/proposers/programs.js';
@@ -38,7 +38,7 @@ describe('genetic programming on Pendulum', () => {
     };
     const seeds = [0, 1, 2, 3, 4, 5];
     const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[3]!;
-    const searches = [geneticProgramSearch({ population: 20, tournament: 3 }), randomProgramSearch];
+    const searches = [makeGeneticProgramSearch({ population: 20, tournament: 3 }), randomProgramSearch];
     const [genetic, random] = searches.map((search) => seeds.map((seed) => bestOf(search, seed)));
     expect(median(genetic!)).toBeGreaterThan(median(random!) + 50);
   });

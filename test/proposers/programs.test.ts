@@ -6,7 +6,7 @@ import { randomProgram } from '../../src/policies/program/grammar.js';
 import { parseTrees, spacesOf } from '../../src/policies/program/tree.js';
 import {
   type EvaluatedProgram,
-  geneticProgramSearch,
+  makeGeneticProgramSearch,
   type ProgramSearch,
   randomProgramSearch,
 } from '../../src/proposers/programs.js';
@@ -43,7 +43,7 @@ function searched(search: ProgramSearch, evaluations: number, seed: number): rea
   return history;
 }
 
-const genetic = () => geneticProgramSearch({ population: 20, tournament: 3 });
+const genetic = () => makeGeneticProgramSearch({ population: 20, tournament: 3 });
 
 describe('random programs', () => {
   it('avoid known programs, and stop after 100 tries', () => {
@@ -82,7 +82,7 @@ describe('genetic programming', () => {
         ...short.map((source) => ({ source, score: 1 })),
       ];
       const task = { environment, history, isKnown: isKnownIn(history) };
-      const search = geneticProgramSearch({ population: 5, tournament: 3 });
+      const search = makeGeneticProgramSearch({ population: 5, tournament: 3 });
       return Array.from({ length: 40 }, (_, seed) => search(task, createGenerator(seed)));
     };
     const withSine = (score: number) => children(score).filter((source) => source.includes('sin')).length;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { lockRun } from '../../src/base/files/lock.js';
+import { takeLock } from '../../src/base/files/lock.js';
 import { listLines, listTable } from '../../src/runs/listing/listing.js';
 import { noiseText, resultOf, summaryOf } from '../../src/runs/summary.js';
 import { temporaryDirectory } from '../support/experiments.js';
@@ -12,7 +12,7 @@ it('summaryOf reports what a run reached, and whether it is running or crashed',
   const path = writeRun(join(place, 'a'), { seed: 1, confirmed: 30, tokens: 9, status: 'running' });
   expect(summaryOf(path)).toMatchObject({ path, status: 'crashed', ended: 'crashed', tokens: 9 });
   expect(listTable(listLines({ cwd: place, runsDir: '.' }).lines)).toMatch(/crashed .* ≥\d+\/\d/);
-  const release = lockRun(join(path, 'run.lock'));
+  const release = takeLock(join(path, 'run.lock'));
   expect(summaryOf(path)).toMatchObject({ status: 'running', stoppedEarly: false });
   release();
   const target = { kind: 'target', return: 30 } as const;

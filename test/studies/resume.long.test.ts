@@ -6,7 +6,7 @@ import { WorkError } from '../../src/base/errors.js';
 import { checkConfig } from '../../src/experiment/preflight/check-config.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { resumeRun } from '../../src/studies/resume.js';
-import { runConfig } from '../../src/studies/run.js';
+import { runFromConfig } from '../../src/studies/run.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 import { startFakeOpenAI } from '../support/fake-openai.js';
 import { goodText } from '../support/held-server.js';
@@ -34,7 +34,7 @@ async function run(name: string, overrides: readonly string[] = [], changes: Cha
   const { context, printed } = recordingContext(cwd, { now: () => new Date(), ...changes });
   const shared = { runsDir: '.', json: false, quiet: true };
   const args = { config: 'config.yaml', runDir: name, dryRun: false, overrides, ...shared };
-  return { code: await runConfig(args, context), text: printed.join('\n') };
+  return { code: await runFromConfig(args, context), text: printed.join('\n') };
 }
 
 async function resume(name: string, overrides: readonly string[] = [], changes: Changes = {}) {

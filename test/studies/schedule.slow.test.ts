@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { lockRun } from '../../src/base/files/lock.js';
+import { takeLock } from '../../src/base/files/lock.js';
 import { execute as resume } from '../../src/commands/resume.js';
 import { execute } from '../../src/commands/sweep.js';
 import { readManifest } from '../../src/runs/reader.js';
@@ -61,7 +61,7 @@ describe('resuming a plan', { timeout: 60_000 }, () => {
     const manifest = at('held', names[1]!, 'manifest.json');
     const unfinished = { status: 'interrupted', iterations: { done: 1, of: 2 } };
     writeFileSync(manifest, JSON.stringify({ ...readManifest(at('held', names[1]!)), ...unfinished }));
-    const release = lockRun(at('held', names[1]!, 'run.lock'));
+    const release = takeLock(at('held', names[1]!, 'run.lock'));
     const { code, last, noted } = await sweep('held', 1, ['iterations=2']);
     release();
     expect(code).toBe(1);
@@ -84,7 +84,7 @@ describe('resuming a plan', { timeout: 60_000 }, () => {
   it('is rejected while another process executes the same plan', async () => {
     await sweep('locked', 1, ['iterations=2']);
     const record = readFileSync(at('locked', 'plan.json'), 'utf8');
-    const release = lockRun(at('locked', 'plan.lock'));
+    const release = takeLock(at('locked', 'plan.lock'));
     await expect(sweep('locked', 1, ['iterations=2'])).rejects.toThrow(/another process is writing here/);
     release();
     expect((await sweep('locked', 1, ['iterations=2'])).code).toBe(0);

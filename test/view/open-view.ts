@@ -1,5 +1,5 @@
 /** The view of a directory, served by this process. */
-import { evaluationPages } from '../../finetune/evaluate/shown-pages.js';
+import { pageBuilders } from '../../finetune/evaluate/shown-pages.js';
 import { authorizationOf } from '../../src/view/admission.js';
 import { startView } from '../../src/view/server.js';
 
@@ -14,7 +14,7 @@ export async function openView(path: string) {
     milliseconds: () => performance.now(),
     note: () => undefined,
     token,
-    pages: evaluationPages,
+    pages: pageBuilders,
   });
   return { ...view, port: Number(new URL(view.url).port) };
 }

@@ -13,7 +13,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { writeSyntheticRun } from '../../bench/synthetic-run.js';
-import { lockRun } from '../../src/base/files/lock.js';
+import { takeLock } from '../../src/base/files/lock.js';
 import type { Item } from '../../src/runs/listing/item.js';
 import { findRun } from '../../src/runs/listing/names.js';
 import { runFiles } from '../../src/runs/reader.js';
@@ -310,7 +310,7 @@ describe('a run', () => {
 describe('a running run', () => {
   it('is asked to stop without waiting for its end', async () => {
     const run = writeRun(join(place, 'running'), { seed: 1, status: 'running' });
-    const release = lockRun(join(run, runFiles.lock));
+    const release = takeLock(join(run, runFiles.lock));
     const headers = { origin: new URL(view.url).origin, 'content-type': 'application/json' };
     const { body, status } = await ask('/api/stop', headers, 'POST', '{"of":"running"}');
     release();

@@ -18,7 +18,7 @@ const float32 = (value: number): TypedValue => ['float32', value];
 const string = (value: string): TypedValue => ['string', value];
 
 /** @throws UserError if llama.cpp can't compute what the config specifies */
-export function architectureKeys(config: DecoderConfig, tensors: readonly TensorToWrite[]): GgufMetadata {
+export function architectureMetadata(config: DecoderConfig, tensors: readonly TensorToWrite[]): GgufMetadata {
   const architecture = ggufArchitecture(config);
   const keys = Object.entries({ ...commonKeys(config), ...extraKeys[architecture]?.(config) }).map(
     ([key, typed]) => [`${architecture}.${key}`, typed] as const,
@@ -31,7 +31,7 @@ export function architectureKeys(config: DecoderConfig, tensors: readonly Tensor
 function commonKeys(config: DecoderConfig): GgufKeys {
   return {
     vocab_size: uint32(config.vocabulary),
-    context_length: uint32(contextOf(config)),
+    context_length: uint32(contextLength(config)),
     embedding_length: uint32(config.hidden),
     block_count: uint32(config.layers.length),
     feed_forward_length: uint32(config.intermediate),
@@ -50,7 +50,7 @@ function commonKeys(config: DecoderConfig): GgufKeys {
 const windowedArchitectures = new Set(['gemma2', 'gemma3']);
 
 /** Context length in tokens. If llama.cpp lacks a model's sliding windows, it is limited to the smallest window. */
-export function contextOf(config: DecoderConfig): number {
+export function contextLength(config: DecoderConfig): number {
   const { layers, contextTokens } = config;
   if (windowedArchitectures.has(ggufArchitecture(config))) return contextTokens;
   return smallest([contextTokens, ...layers.map(({ window }) => window ?? contextTokens)]);

@@ -11,7 +11,7 @@ import type { TensorToWrite } from '../../engine/safetensors-writer.js';
 import { adapterChanges, type WeightChange } from '../merged/merged-rows.js';
 import { createRoundingMeter } from '../merged/rounding.js';
 import { copyTensor, writeParts } from '../merged/writing.js';
-import { architectureKeys, contextOf } from './architecture.js';
+import { architectureMetadata, contextLength } from './architecture.js';
 import { type GgufMetadata, type GgufTensorType, ggufParts, ggufValue, tensorBytes } from './format.js';
 import { fileTensors, ggufArchitecture, matrixType, type TensorSources, tensorToWrite } from './tensors.js';
 import { vocabularyMetadata } from './vocabulary.js';
@@ -62,7 +62,7 @@ export async function writeGguf(
   const { metadata, tensors } = makeParts({ model, config, weights, changes, type, roundingMeter });
   const bytes = tensorBytes(tensors);
   await writeAtomic(output, (partial) => writeParts(partial, ggufParts(metadata, tensors), signal));
-  const contextTokens = isGguf(model) ? config.contextTokens : contextOf(config);
+  const contextTokens = isGguf(model) ? config.contextTokens : contextLength(config);
   return {
     bytes,
     tensors: tensors.length,
@@ -82,7 +82,7 @@ function exportModel(sources: TensorSources): FileParts {
       ['general.name', ggufValue.string(path.basename(path.resolve(model)))],
       ['general.file_type', ggufValue.uint32(fileTypes[type])],
       ['general.quantization_version', ggufValue.uint32(2)],
-      ...architectureKeys(config, tensors),
+      ...architectureMetadata(config, tensors),
       ...vocabularyMetadata(model, config),
     ],
     tensors,

@@ -11,9 +11,9 @@ import {
 } from '../../../src/models/local/tokens/chat-template.js';
 import { readTokenizerJson } from '../../../src/models/local/tokens/tokenizer.js';
 import {
+  adaptSettings,
   preTokenizerName,
   preTokenizers,
-  supportedSettings,
 } from '../../../src/models/local/tokens/tokenizer-settings.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import { readGenerationDefaults } from '../../../src/models/local/weights/generation-config.js';
@@ -66,7 +66,7 @@ type Tokenizer = ReturnType<typeof readTokenizer>;
 function readTokenizer(directory: string) {
   const file = path.join(directory, 'tokenizer.json');
   const rawJson = readTokenizerJson(directory);
-  const json = supportedSettings(rawJson, file);
+  const json = adaptSettings(rawJson, file);
   return {
     file,
     model: checkedValue(modelSchema, json.model, file),

@@ -12,8 +12,8 @@ export async function loadRlKind(file: string, cwd: string) {
     return { load: loadNumericConfig, train: runNumeric };
   }
   const { loadLearningConfig } = await import('../rl-config.js');
-  const { rl } = await import('../rl.js');
-  return { load: loadLearningConfig, train: rl };
+  const { runRl } = await import('../rl.js');
+  return { load: loadLearningConfig, train: runRl };
 }
 
 type LoadConfig = (

@@ -78,7 +78,7 @@ export function openLearner(config: NumericConfig, environment: EnvironmentSpec)
     async update(state, episodes, progress) {
       const theta = valuesOf(state.parameters, 'value');
       const batch = await makeNumericBatch(episodes, { network: value, theta }, config);
-      const figures = await improve(config, { policy, value }, state, batch, progress);
+      const figures = await runUpdate(config, { policy, value }, state, batch, progress);
       const moments = momentsIn(state.parameters);
       for (const { rawObservations } of episodes) for (const row of rawObservations) addRow(moments, row);
       state.step++;
@@ -91,7 +91,7 @@ export function openLearner(config: NumericConfig, environment: EnvironmentSpec)
   };
 }
 
-async function improve(
+async function runUpdate(
   { algorithm, seed }: NumericConfig,
   networks: { readonly policy: NumericPolicy; readonly value: NumericNetwork },
   state: TrainingState,

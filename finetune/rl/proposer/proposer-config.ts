@@ -105,13 +105,13 @@ export function loadProposerConfig(...source: ConfigArgs): ProposerConfig {
   const { config, input } = readTrainingConfig('rl', proposerKind, ...source);
   const { heldOut = config.tasks } = config;
   const resolved = { ...config, heldOut, model: modelDirectory(config.model, undefined, 'model') };
-  checkTasks(runPlans(resolved), input.content, input.where);
+  checkTasks(taskPlans(resolved), input.content, input.where);
   return resolved;
 }
 
 /** One config per task, for training and evaluation. */
 const taskConfigs = (config: ProposerConfig): readonly Config[] =>
-  Object.values(runPlans(config)).flatMap((plan) => plan.tasks.map((_, task) => configOfTask(plan, task)));
+  Object.values(taskPlans(config)).flatMap((plan) => plan.tasks.map((_, task) => configOfTask(plan, task)));
 
 /** The user's own files that training depends on: environments, policies, rewards, prompt helpers, templates. */
 export function userFiles(config: ProposerConfig): readonly string[] {
@@ -123,7 +123,7 @@ export function userFiles(config: ProposerConfig): readonly string[] {
 /** First spawn keys of the random streams. */
 const streams = { tasks: 20, heldOut: 21 } as const;
 
-export function runPlans({ experiment, model, seed, ...config }: ProposerConfig) {
+export function taskPlans({ experiment, model, seed, ...config }: ProposerConfig) {
   const plan = (list: 'tasks' | 'heldOut'): TaskPlan => ({
     experiment,
     model,

@@ -7,7 +7,7 @@ import { createSample, type Sample, sampleCount } from '../../../src/runs/traini
 import { largest, mean } from '../../../src/statistics/descriptive.js';
 import type { SampledReply, Sampler } from '../../engine/sampler.js';
 import { type Episode, episodeOf, type RlTask } from '../learning/episode.js';
-import { type ProposerConfig, runPlans } from './proposer-config.js';
+import { type ProposerConfig, taskPlans } from './proposer-config.js';
 import { type Candidate, isAbsolute, openReward } from './reward.js';
 import { openRun, playBaseline, type RunInFlight, type RunState } from './run-in-flight.js';
 import { configOf, type TaskPlan } from './tasks.js';
@@ -46,7 +46,7 @@ type Iterate = (
 export async function openProposerTask(config: ProposerConfig, env: Env): Promise<RlTask> {
   const rewardsOf = await openReward(config.reward);
   const isConstrained = config.answers.format === 'constrained';
-  const plans = runPlans(config);
+  const plans = taskPlans(config);
   const trainingRuns = new RunsInFlight(plans.tasks, config.groups, env);
   const configsFrom = (starts: readonly number[]) => starts.map((start) => configOf(plans.heldOut, start));
   const playBaselines = (starts: readonly number[]) =>

@@ -14,7 +14,7 @@ import {
   scalesOf,
   scaleText,
 } from '../../../scripts/figures/statistics.js';
-import { ascending, mean, quantile } from '../../../src/statistics/descriptive.js';
+import { mean, quantile, sortAscending } from '../../../src/statistics/descriptive.js';
 import { holmAdjusted } from '../../../src/statistics/tests.js';
 
 interface Row {
@@ -222,7 +222,7 @@ function tablesOf(
 function seconds(rows: readonly Row[]): string {
   const lines = Object.entries(arms).map(([arm, label]) => {
     const own = rows.filter((row) => row.arm === arm);
-    const taken = ascending(own.map((row) => row.seconds));
+    const taken = sortAscending(own.map((row) => row.seconds));
     const asked = own.flatMap((row) => (row.asked === undefined ? [] : [row.valid! / row.asked]));
     const valid = asked.length === 0 ? '–' : `${(100 * mean(asked)).toFixed(2)} %`;
     return [label, String(own.length), quantile(taken, 0.5).toFixed(1), valid];

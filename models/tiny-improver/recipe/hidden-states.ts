@@ -2,7 +2,7 @@
 import type { TokenExample } from '../../../finetune/engine/batch.js';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
-import { buildDecoder } from '../../../src/models/local/graph/decoder.js';
+import { emitDecoder } from '../../../src/models/local/graph/decoder.js';
 import { GraphBuilder } from '../../../src/models/local/graph/graph.js';
 import { applyNorm, storedParameters } from '../../../src/models/local/graph/parameters.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
@@ -28,7 +28,7 @@ export async function hiddenStates(
   const rows = g.input('rows', 'int32', ['R']);
   const cache = config.layers.map(() => []);
   const build = { g, config, parameters, precision: 'float32' } as const;
-  const { hidden } = buildDecoder(build, { ids, positions, cache });
+  const { hidden } = emitDecoder(build, { ids, positions, cache });
   const chosen = g.op('Gather', [hidden, rows], { axis: 0 });
   const normed = applyNorm(build, chosen, config.modules.finalNorm);
   g.output('states', normed, 'float32', ['R', config.hidden]);

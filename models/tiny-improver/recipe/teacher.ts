@@ -2,13 +2,13 @@
 
 import type { RandomGenerator } from '../../../src/base/random/generator.js';
 import type { ParameterSpec, ParameterVector } from '../../../src/policies/policy.js';
-import { type Baseline, foldHistory, sampleUnseen } from '../../../src/proposers/baseline.js';
+import { type Baseline, historyFold, sampleUnseen } from '../../../src/proposers/baseline.js';
 import {
   createValueGrid,
   drawOther,
   drawPoint,
   drawPositions,
-  isTable,
+  isUnordered,
   type ValueGrid,
 } from '../../../src/proposers/moves.js';
 import { type ScoredParameters, vectorKey } from '../../../src/rollout/replay-buffer.js';
@@ -51,7 +51,7 @@ interface Situation extends Omit<Past, 'seen'> {
  * the entries (log-uniform), and a direction move copies entries.
  */
 export function createTeacher(): Baseline {
-  const fold = foldHistory<Past>(
+  const fold = historyFold<Past>(
     () => ({ all: [], seen: new Set(), good: [] }),
     (past, evaluated) => {
       past.all.push(evaluated);
@@ -67,7 +67,7 @@ export function createTeacher(): Baseline {
       const anywhere = () => drawPoint(grid, spec.count, random);
       if (good.length === 0) return anywhere();
       const situation = { all, good, spec, grid, random };
-      const propose = isTable(spec) ? proposeTable : proposePoint;
+      const propose = isUnordered(spec) ? proposeTable : proposePoint;
       return sampleUnseen(
         seen,
         (widening) => propose(moves[random.categorical(probabilities)]![0], situation, widening),

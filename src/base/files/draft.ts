@@ -14,7 +14,7 @@ import { basename, dirname, join } from 'node:path';
 import process from 'node:process';
 import { UserError } from '../errors.js';
 import { makeDirectory, rejectDevice, syncFile } from './files.js';
-import { isLocked, lockRun } from './lock.js';
+import { isLocked, takeLock } from './lock.js';
 import { readOwnText, requireShortNames } from './regular-file.js';
 
 interface Draft {
@@ -84,7 +84,7 @@ export function openDraft(output: string, field = '--out'): Draft {
   const hadLock = existsSync(lock);
   const mayReplace = isReplaceable(output);
   // If this process is killed, the lock that it leaves behind shows that policyloop wrote the draft.
-  const release = lockRun(lock, { keepAtExit: true });
+  const release = takeLock(lock, { keepAtExit: true });
   if (existsSync(path) && !hadLock) {
     release();
     throw new UserError({

@@ -21,7 +21,7 @@ process.on('exit', () => {
  * @returns a function that releases the lock
  * @throws UserError if another process, or other code in this one, holds the lock
  */
-export function lockRun(path: string, { keepAtExit = false } = {}): () => void {
+export function takeLock(path: string, { keepAtExit = false } = {}): () => void {
   const ownLine = `${process.pid} ${hostname()} ${ownStartTime()}`;
   for (let tries = 0; ; tries++) {
     if (createAtomically(path, `${ownLine}\n`)) {

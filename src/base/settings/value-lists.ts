@@ -4,7 +4,7 @@ import { UserError } from '../errors.js';
 import { printableText } from './issues.js';
 
 /** The values of a key: either a list, or a distribution to draw from. */
-export type ValueList =
+export type ValueSource =
   /** Strings as written in YAML; at least one. */
   | { readonly kind: 'list'; readonly items: readonly string[] }
   /** Numbers from `low` to `high`, drawn uniformly or log-uniformly. */
@@ -29,7 +29,7 @@ const rangePattern = /^([+-]?\d+(?:\.\d+)?)\.\.([+-]?\d+(?:\.\d+)?)$/;
  * @param name used in error messages
  * @throws UserError for an invalid range, or wrong arguments of `uniform` or `loguniform`
  */
-export function parseValues(text: string, name: string): ValueList | undefined {
+export function parseValues(text: string, name: string): ValueSource | undefined {
   const trimmed = text.trim();
   const [, word, argumentText = ''] = callPattern.exec(trimmed) ?? [];
   if (word === 'uniform' || word === 'loguniform') return toDistribution(word, argumentText.split(','), name);
@@ -52,7 +52,7 @@ function expandRange(part: string, name: string): readonly string[] {
   });
 }
 
-function toDistribution(kind: 'uniform' | 'loguniform', parts: readonly string[], name: string): ValueList {
+function toDistribution(kind: 'uniform' | 'loguniform', parts: readonly string[], name: string): ValueSource {
   const [low = Number.NaN, high = Number.NaN, ...more] = parts.map((part) =>
     part.trim() === '' ? Number.NaN : Number(part),
   );

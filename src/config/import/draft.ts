@@ -69,7 +69,7 @@ export function carryAll(draft: ImportDraft, paths: Readonly<Record<string, stri
 }
 
 /** A token budget that no history reaches, because the original programs' prompts show the whole buffer. */
-export const wholeHistory = { 'memory.tokens': 10_000_000 };
+export const unlimitedMemory = { 'memory.tokens': 10_000_000 };
 
 export const templateOf = ({ foreign }: ImportDraft): string =>
   String(keyValue(foreign, 'llm_si_template_name') ?? '');

@@ -86,7 +86,7 @@ export function importOptions(draft: ImportDraft, id: string): void {
 }
 
 /** True for environments with a small, finite set of states, which need a table. */
-export const observesStates = (id: string): boolean =>
+export const hasFiniteStates = (id: string): boolean =>
   /^(FrozenLake|CliffWalking|Taxi|Blackjack|Nim|maze)/.test(id);
 
 export const importEnvironment = (draft: ImportDraft, { id, reason }: EnvironmentChoice): void =>

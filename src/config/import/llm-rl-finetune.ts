@@ -11,9 +11,9 @@ import {
   setName,
   setPrompts,
   templateOf,
-  wholeHistory,
+  unlimitedMemory,
 } from './draft.js';
-import { chooseEnvironment, importEnvironment, importOptions, observesStates } from './environment.js';
+import { chooseEnvironment, hasFiniteStates, importEnvironment, importOptions } from './environment.js';
 import { importModel } from './model.js';
 
 export const finetuneKeys: readonly string[] = [
@@ -71,7 +71,7 @@ export function importFinetune(draft: ImportDraft): void {
 }
 
 function policyKind({ foreign }: ImportDraft, environment: string): 'linear' | 'q-table' {
-  if (observesStates(environment)) return 'q-table';
+  if (hasFiniteStates(environment)) return 'q-table';
   const continuous = keyValue(foreign, 'continuous');
   const isTable = continuous === undefined ? Array.isArray(keyValue(foreign, 'states')) : !isTrue(continuous);
   return isTable ? 'q-table' : 'linear';
@@ -107,7 +107,7 @@ function importMemory(draft: ImportDraft): void {
   const memorySettings = {
     'memory.recent': recent,
     ...(isOlder && { 'memory.trajectories': 'rows' }),
-    ...wholeHistory,
+    ...unlimitedMemory,
   };
   const reason = 'the prompt shows this many of the latest evaluations; no episode is truncated';
   carry(draft, key, memorySettings, reason);

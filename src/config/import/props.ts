@@ -10,7 +10,7 @@ import {
   setName,
   setPrompts,
   templateOf,
-  wholeHistory,
+  unlimitedMemory,
 } from './draft.js';
 import { chooseEnvironment, importEnvironment, importOptions } from './environment.js';
 import { importModel } from './model.js';
@@ -49,7 +49,7 @@ export function importProps(draft: ImportDraft): void {
     ...(policy === 'linear' ? { 'policy.bias': false } : { 'policy.form': 'actions' }),
     'prompts.set': prompts,
   };
-  assign(draft, { ...kindSettings, ...wholeHistory });
+  assign(draft, { ...kindSettings, ...unlimitedMemory });
   const reason = `${task} isn't one of the paper's tasks, so it is imported as a ${policy} policy with ${prompts} prompts`;
   if (task !== '') carry(draft, 'task', kindSettings, isFromPaper ? undefined : reason);
   importEnvironment(draft, environment);

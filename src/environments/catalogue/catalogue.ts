@@ -22,7 +22,7 @@ import { Pong } from '../props/pong.js';
 import { cookingGame, cookingOptions } from '../text/cooking/cooking.js';
 import { lastArmIndex, probes, TextProbe, textBandit } from '../text/probes.js';
 import { TextGameTask } from '../text/text-game.js';
-import { loadGame, TextWorldPlay } from '../text/textworld/game.js';
+import { buildGame, TextWorldPlay } from '../text/textworld/game.js';
 import { readGame } from '../text/textworld/game-file.js';
 import { dialects } from '../text/textworld/quests.js';
 import { isStory, loadStory } from '../text/textworld/story.js';
@@ -107,7 +107,7 @@ function textWorldEntry(id: string): CatalogueEntry {
   if (isStory(file)) return makeEntry(id, {}, noOptions, () => new TextGameTask(loadStory(file)));
   const schema = z.strictObject({ dialect: z.enum(dialects).default('z8') });
   return makeEntry(id, {}, schema, ({ dialect }) => {
-    const game = loadGame(readGame(file), dialect);
+    const game = buildGame(readGame(file), dialect);
     return new TextGameTask(() => new TextWorldPlay(game));
   });
 }

@@ -41,7 +41,7 @@ export async function loadModuleEnvironment(
 ): Promise<Environment> {
   const module = await loadModule(path, 'environment', 'environment');
   const created = await module.create(options, 'environment.options');
-  return checkedEnvironment(created, `module:${module.name}`, module.file);
+  return wrapUserEnvironment(created, `module:${module.name}`, module.file);
 }
 
 /**
@@ -49,7 +49,7 @@ export async function loadModuleEnvironment(
  * @param file the module's file; undefined for an object
  * @throws UserError unless it is an object with valid members; the result throws EnvironmentError if its code fails
  */
-export function checkedEnvironment(userEnvironment: unknown, id: string, file?: string): Environment {
+export function wrapUserEnvironment(userEnvironment: unknown, id: string, file?: string): Environment {
   const origin = file === undefined ? id : basename(file);
   const moduleError = (message: string) => new UserError({ ...(file && { file }), message });
   if (typeof userEnvironment !== 'object' || userEnvironment === null)

@@ -22,10 +22,10 @@ import {
 } from '../../statistics/descriptive.js';
 import { drawEpisode, openDrawable } from '../animations.js';
 import {
-  locateFaults,
   openPlayedPolicy,
   type PlayedPolicy,
   type PolicyRequest,
+  rethrowFaults,
 } from '../programs/program-file.js';
 import { closeEnvironment, workersFor } from '../setup/assemble.js';
 
@@ -64,11 +64,11 @@ export async function evaluateRun(
   const { parameters, program } = entry;
   const { manifest } = run;
   const seeds = confirmationSeeds(request.seed ?? manifest.seed, 'inspection', request.episodes);
-  const { returns, lengths } = await locateFaults(file ?? '', () =>
+  const { returns, lengths } = await rethrowFaults(file ?? '', () =>
     play(run, parameters, seeds, request.workers, context),
   );
   const { picture } = request;
-  if (picture !== undefined) await locateFaults(file ?? '', () => drawPicture(policy, seeds[0]!, picture));
+  if (picture !== undefined) await rethrowFaults(file ?? '', () => drawPicture(policy, seeds[0]!, picture));
   for (const module of changesSince(manifest.modules, evaluationModules(run.config))) {
     context.note(warningText(`${module} has changed since the run, so the policy may score differently`));
   }

@@ -28,7 +28,7 @@ async function openProgramFile(
 ): Promise<{ readonly family: PolicyFamily; readonly parameters: ParameterVector }> {
   const source = programIn(readRegularFile(file, maxFileBytes).toString('utf8'));
   const family = openProgramPolicies(environment);
-  return locateFaults(file, async () => {
+  return rethrowFaults(file, async () => {
     const parameters = programsOf(family)!.add(source);
     await family.prepare?.();
     family.build(parameters);
@@ -104,7 +104,7 @@ export function findProgram(
 }
 
 /** Turns program faults into UserErrors that name the file. */
-export async function locateFaults<T>(file: string, work: () => T | Promise<T>): Promise<T> {
+export async function rethrowFaults<T>(file: string, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

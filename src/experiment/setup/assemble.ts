@@ -27,7 +27,7 @@ import { fingerprint } from '../../runs/fingerprint.js';
 import type { Manifest } from '../../runs/manifest.js';
 import { openLogs, readManifest, runFiles } from '../../runs/reader.js';
 import type { PreparedStage } from '../prepared-stage.js';
-import { stages } from '../stages/stages.js';
+import { preparers } from '../stages/stages.js';
 import { type OpenedModel, openModel } from './open-models.js';
 
 /** Everything that a config names, created and validated. Nothing has been written yet. */
@@ -49,7 +49,7 @@ export interface Assembly extends Omit<OpenedModel, 'facts'> {
 }
 
 /** Objects passed in by the calling program, which replace what the config names. */
-export interface OwnParts {
+export interface UserParts {
   readonly model?: LanguageModel | undefined;
   /** Models of stages, by stage. */
   readonly stages?: Readonly<Record<string, LanguageModel>> | undefined;
@@ -71,7 +71,7 @@ export async function assemble(
   input: Config,
   env: Readonly<Record<string, string | undefined>>,
   taken?: readonly ParameterVector[],
-  own: OwnParts = {},
+  own: UserParts = {},
 ): Promise<Assembly> {
   const problems: Problem[] = [];
   /** Runs one step and collects its problems, so later steps can report theirs too. */
@@ -95,7 +95,7 @@ export async function assemble(
   const family = await step(() => openPolicyFamily(config.policy, environment));
   await step(() => checkRandomPrograms(config, environment));
   const prompts = await step(() => loadPrompts(config, environment));
-  const preparedStages = await Promise.all(stages.map((prepare) => step(() => prepare(config, env, own))));
+  const preparedStages = await Promise.all(preparers.map((prepare) => step(() => prepare(config, env, own))));
   const configuredStages = preparedStages.filter((stage) => stage !== undefined);
   const imported = family && (await step(() => taken ?? importedParameters(config, family, environment.id)));
   const isIncomplete =
@@ -135,7 +135,7 @@ async function loadPrompts(
 async function openEnvironmentOf(
   { environment, evaluation }: Config,
   env: Readonly<Record<string, string | undefined>>,
-  own: OwnParts,
+  own: UserParts,
 ): Promise<Environment | RemoteEnvironment> {
   const { workers } = evaluation;
   const { reward } = evaluation;

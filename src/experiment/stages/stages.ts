@@ -2,4 +2,4 @@ import type { PrepareStage } from '../prepared-stage.js';
 import { prepareCritic } from './critic/prepare.js';
 
 /** The stages that a config can add to the iterations, in the order in which they run. */
-export const stages: readonly PrepareStage[] = [prepareCritic];
+export const preparers: readonly PrepareStage[] = [prepareCritic];

@@ -1,7 +1,7 @@
 /** Learns from a server's errors and replies which parameters it accepts. */
 
 import { answerSchema, autoSchemaOptions, followsSchema, parseJsonAnswer } from '../answer-schema.js';
-import { answerText } from '../answer-text.js';
+import { findAnswer } from '../answer-text.js';
 import type { AnswerGrammar, Completion } from '../language-model.js';
 import type { OpenAIConfig } from '../settings.js';
 import type { AttemptError } from './retry.js';
@@ -141,7 +141,7 @@ export function nextFormat(
   sent: Format,
   grammar: AnswerGrammar,
 ): Format {
-  const answer = answerText(text).text.trim();
+  const answer = findAnswer(text).text.trim();
   // Without an answer, the format can't be judged; a truncated reply shows only how the answer starts.
   if (sent === 'text' || answer === '' || !['stop', 'length'].includes(finishReason)) return sent;
   if (finishReason === 'length') return answer.startsWith('{') ? sent : 'text';

@@ -1,6 +1,6 @@
 /** Checks the actions that programs return. */
 import type { Action, Space } from '../../environments/environment.js';
-import { actionText, isValidAction } from '../../environments/limited-environment.js';
+import { actionsText, isValidAction } from '../../environments/limited-environment.js';
 import { actionKinds } from './prelude.js';
 
 /**
@@ -17,7 +17,7 @@ export function programAction(
   if (action !== undefined && isValidAction(action, space)) return { action };
   const shown = action === undefined ? readText() : typeof action === 'string' ? quote(action) : text(action);
   // A program may return the only number of a vector by itself.
-  const expected = space.kind === 'box' && space.low.length === 1 ? 'a finite number' : actionText(space);
+  const expected = space.kind === 'box' && space.low.length === 1 ? 'a finite number' : actionsText(space);
   return { reason: `returned ${shown}, but an action is ${expected}` };
 }
 

@@ -1,4 +1,4 @@
-import { answerText } from '../../models/answer-text.js';
+import { findAnswer } from '../../models/answer-text.js';
 import type { ParameterSpec } from '../../policies/policy.js';
 import { failWith, type IndexedText, type ParseContext, type ParseResult, repeatFailure } from './failure.js';
 import { grammarAnswer } from './grammar-answer.js';
@@ -25,7 +25,7 @@ interface NumberSet extends Span {
  */
 export function parseParameters(reply: string, spec: ParameterSpec, context: ParseContext = {}): ParseResult {
   const answer = context.constrained ? grammarAnswer(reply, spec.count) : undefined;
-  const { text, hasUnclosedThinking } = answerText(answer ?? reply.slice(0, 2_000_000));
+  const { text, hasUnclosedThinking } = findAnswer(answer ?? reply.slice(0, 2_000_000));
   const plain = plainText(text);
   const sets = numberSets(plain, spec.count);
   const indices = Array.from({ length: spec.count }, (_, i) => i);

@@ -1,6 +1,6 @@
 /** Reads programs, and edits to programs, from replies. */
 import { jsonIn } from '../../base/files/json-depth.js';
-import { answerText } from '../../models/answer-text.js';
+import { findAnswer } from '../../models/answer-text.js';
 import type { ParameterVector } from '../../policies/policy.js';
 import { applyEdits } from '../../policies/program/edits.js';
 import type { ProgramLibrary } from '../../policies/program/library.js';
@@ -13,7 +13,7 @@ import { failWith, type ParseContext, type ParseResult, repeatFailure } from './
  * outside code blocks if it defines `act`, up to its last brace; failing that, the last block, preferably with `act`.
  */
 export function readProgram(reply: string, library: ProgramLibrary, context: ParseContext = {}): ParseResult {
-  const { text, hasUnclosedThinking } = answerText(reply);
+  const { text, hasUnclosedThinking } = findAnswer(reply);
   const { isClosed, source } = findSource(text, context.finishReason === 'length');
   const isCut = hasUnclosedThinking || (context.finishReason === 'length' && !isClosed);
   if (source === undefined) return failWith({ kind: isCut ? 'truncated' : 'missing' });
@@ -30,7 +30,7 @@ export function readEdits(
   library: ProgramLibrary,
   context: ParseContext = {},
 ): ParseResult {
-  const { text } = answerText(reply);
+  const { text } = findAnswer(reply);
   if (!areEdits(text)) return readProgram(reply, library, context);
   const isCut = context.finishReason === 'length';
   try {
@@ -139,7 +139,7 @@ function originalSource(reply: string, source: string): string {
   // Try each of the last 20 fences as a start instead of pairing them, because thinking may contain an unpaired one.
   const starts = [...reply.matchAll(/^[ \t]*(?:```|~~~)/gm)].slice(-20);
   const blocks = starts.map(({ index }) => codeBlocks(reply.slice(index))[0]?.code ?? '');
-  return blocks.findLast((code) => withoutBlankEnds(answerText(code).text) === source) ?? source;
+  return blocks.findLast((code) => withoutBlankEnds(findAnswer(code).text) === source) ?? source;
 }
 
 /** Removes edits, and code blocks that define or call `act`, from a reply. */

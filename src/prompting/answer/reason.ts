@@ -1,4 +1,4 @@
-import { answerText } from '../../models/answer-text.js';
+import { findAnswer } from '../../models/answer-text.js';
 import { findParameters } from './parse.js';
 import { withoutProgram } from './program.js';
 
@@ -10,7 +10,7 @@ const jsonReason = /"(?:reason|reasoning|explanation|rationale)"\s{0,8}:\s{0,8}"
  * without the parameters or the program; '' if `function act` is outside code blocks. For reports and datasets only.
  */
 export function statedReason(reply: string, limit = 600): string {
-  const text = withoutProgram(answerText(reply).text);
+  const text = withoutProgram(findAnswer(reply).text);
   if (/\bfunction\s+act\b/.test(text)) return '';
   const reason = jsonReason.exec(text)?.[1];
   if (reason !== undefined) return oneLine(reason.replace(/\\n/g, ' ').replace(/\\(.)/gs, '$1'), limit);

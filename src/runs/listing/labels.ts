@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { UserError, unlessRejected } from '../../base/errors.js';
 import { checkedValue, readOwnJson, replaceFile } from '../../base/files/files.js';
-import { lockRun } from '../../base/files/lock.js';
+import { takeLock } from '../../base/files/lock.js';
 
 export interface Labels {
   /** Sorted, without duplicates. */
@@ -54,7 +54,7 @@ export async function changeLabels(path: string, change: (labels: Labels) => Lab
 async function waitForLock(file: string): Promise<() => void> {
   for (let tries = 1; ; tries++) {
     try {
-      return lockRun(file);
+      return takeLock(file);
     } catch (error) {
       if (tries === 500 || !(error instanceof UserError)) throw error;
       await delay(10 + ((process.pid + tries) % 20));

@@ -10,7 +10,7 @@ import { tunedFolder } from '../training-files.js';
 import { compareValues, fieldOf, isSettingKey, sortItems } from './fields.js';
 import { isKnownField, parseFilter, unknownKeyMessage } from './filter.js';
 import { holdsRuns, type Item } from './item.js';
-import { type LocatedItem, type ScanRoot, scanItems, totalsOf, unknownFields } from './scan.js';
+import { type LocatedItem, type ScanRoot, scanItems, totalsOf, unsetFields } from './scan.js';
 
 /** The directories in which to look for runs. */
 export interface RunFolders {
@@ -107,7 +107,7 @@ export const isStudy = ({ name, places }: ListLine): boolean => places[0]!.item.
 export function listTable(lines: readonly ListLine[], width?: number): string {
   const rows = lines.map((line) => {
     const own = line.places.map(({ item }) => item);
-    const row = { ...unknownFields, ...totalsOf(own), name: `${line.name}/`, status: '', failure: undefined };
+    const row = { ...unsetFields, ...totalsOf(own), name: `${line.name}/`, status: '', failure: undefined };
     return { ...(isStudy(line) ? row : own[0]!), number: line.number, isStudy: isStudy(line) };
   });
   const columns: readonly Column<(typeof rows)[number]>[] = [

@@ -89,7 +89,7 @@ export const versionOf = (files: readonly string[]) =>
     .join(' ');
 
 const damagedItem = ({ name, within }: FoundItem, kind: ItemKind, fault: string): Item => ({
-  ...unknownFields,
+  ...unsetFields,
   kind,
   status: 'failed',
   name,
@@ -103,7 +103,7 @@ function holderItem({ name, path, within }: FoundItem): Item {
   const kind = plan.kind === 'evaluation' ? plan.kind : 'sweep';
   const of = Number.isSafeInteger(plan.runs) ? (plan.runs as number) : 0;
   const isRunning = isLocked(join(path, planLock));
-  return { ...unknownFields, name, within, kind, of, status: isRunning ? 'running' : 'completed' };
+  return { ...unsetFields, name, within, kind, of, status: isRunning ? 'running' : 'completed' };
 }
 
 /** Fills in the totals of directories from the runs in them. */
@@ -147,7 +147,7 @@ export function unlessDamaged<T>(read: () => T): T | string {
 }
 
 /** Values of an item about which nothing is known. */
-export const unknownFields = {
+export const unsetFields = {
   seed: null,
   calls: null,
   minutes: null,
@@ -191,7 +191,7 @@ function runItem({ confirmed, ended, manifest, observed, status, tokens }: RunSu
 function trainingItem(training: RecordedTraining): RecordedItem {
   const { best, model, on, seconds, started, status, steps, tokens, unit } = training;
   return {
-    ...unknownFields,
+    ...unsetFields,
     kind: 'training',
     status,
     started,

@@ -5,7 +5,7 @@ import { replaceFile } from '../../base/files/files.js';
 import { groupBy } from '../../base/grouped.js';
 import { createProgress, type Progress } from '../../base/text/progress.js';
 import { returnRange } from '../../environments/catalogue/known-bounds.js';
-import { locateFaults } from '../../experiment/programs/program-file.js';
+import { rethrowFaults } from '../../experiment/programs/program-file.js';
 import { closeEnvironment, workersFor } from '../../experiment/setup/assemble.js';
 import { vectorKey } from '../../rollout/replay-buffer.js';
 import { openTask } from '../../rollout/task.js';
@@ -70,7 +70,7 @@ async function auditTask(
       progress.begin({ label: `${source.name}: policy`, total });
       const onPlayed = (policies: number) => progress.update(policies);
       const options = { episodes, seed, range, signal, onPlayed };
-      audits.push(await locateFaults(source.name, () => audit(source, setup, options)));
+      audits.push(await rethrowFaults(source.name, () => audit(source, setup, options)));
     }
     const counts = sources.flatMap((source) => source.evaluations.map(({ returns }) => returns.length));
     const outcomes = await repeatSearches(setup, new Set(audits.map(({ evaluations }) => evaluations)), {

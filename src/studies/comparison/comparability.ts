@@ -131,7 +131,7 @@ function measuredDifference(of: ComparedSide, against: ComparedSide): UnjudgedDi
 }
 
 /** Says which seeds are paired and, for unpaired groups, how to get pairs. */
-export function pairings(
+export function pairingNotes(
   groups: readonly RunGroup[],
   differences: readonly GroupDifference[],
 ): readonly string[] {

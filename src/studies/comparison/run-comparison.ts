@@ -11,7 +11,7 @@ import {
   differencesOf,
   type GroupDifference,
   meanBySeed,
-  pairings,
+  pairingNotes,
 } from './comparability.js';
 import { type ComparedRun, commonRange } from './compared-runs.js';
 import type { RunGroup, TaskEnvironment, TaskGroups } from './run-groups.js';
@@ -169,7 +169,7 @@ export function compareGroups(
         horizon,
         groups: groups.map((group) => figuresOf(group, horizon, options.target, options.nameOf)),
         differences: differences[i]!,
-        pairings: pairings(groups, differences[i]!),
+        pairings: pairingNotes(groups, differences[i]!),
         cautions: cautions(task, options.by),
       };
     }),

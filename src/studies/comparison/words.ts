@@ -7,7 +7,7 @@ import {
   missingMark,
   plural,
 } from '../../base/text/numbers.js';
-import { minIfTied } from '../../statistics/bootstrap.js';
+import { minSizeIfTied } from '../../statistics/bootstrap.js';
 import { smallest } from '../../statistics/descriptive.js';
 import { minForVerdict, type Verdict } from '../../statistics/tests.js';
 import type { GroupDifference } from './comparability.js';
@@ -91,7 +91,7 @@ export function verdictSentence(
   if (verdict === 'too-few' || interval === null) {
     const areTied = smallest(counts) >= minForVerdict;
     const unit = test === 'paired' ? 'pairs' : 'runs';
-    const needed = `${areTied ? minIfTied : minForVerdict} ${unit}${test === 'paired' ? '' : ' of each'}`;
+    const needed = `${areTied ? minSizeIfTied : minForVerdict} ${unit}${test === 'paired' ? '' : ' of each'}`;
     return `Too few ${unit} for a verdict: ${meanText} over ${count}, and at least ${needed} are needed${areTied ? ', because most values are equal' : ''}.`;
   }
   // An interval clipped to the possible range is asymmetric, so use its longer half.

@@ -2,7 +2,7 @@
 
 import { formatInterval, formatReturn, formatSigned, plural } from '../../base/text/numbers.js';
 import type { UsageTotals } from '../../runs/calls.js';
-import { minIfTied } from '../../statistics/bootstrap.js';
+import { minSizeIfTied } from '../../statistics/bootstrap.js';
 import { comparePairs, type SampleSummary } from '../../statistics/paired.js';
 import { minForVerdict, withVerdicts } from '../../statistics/tests.js';
 import { failureCaution } from '../comparison/failures.js';
@@ -55,7 +55,7 @@ export function bestSentence(
   if (reason !== undefined) return { text: `${opening}. There is no verdict: ${reason}.`, mark: '' };
   if (verdict === 'too-few' || interval === null || adjusted === null)
     return {
-      text: `${opening}. Whether it is better than ${against} (${formatReturn(next.confirmed!.mean)}), isn't known yet: a verdict needs at least ${count < minForVerdict ? minForVerdict : minIfTied} seeds.`,
+      text: `${opening}. Whether it is better than ${against} (${formatReturn(next.confirmed!.mean)}), isn't known yet: a verdict needs at least ${count < minForVerdict ? minForVerdict : minSizeIfTied} seeds.`,
       mark: 'too-few',
     };
   const figures = `(${formatSigned(difference)}, 95 % interval ${formatInterval(interval, formatSigned)}, p ${pText(adjusted)})`;

@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import { UserError } from '../../base/errors.js';
 import { plainName } from '../../base/files/files.js';
 import { createGenerator, type RandomGenerator } from '../../base/random/generator.js';
-import { parseValues, type ValueList } from '../../base/settings/value-lists.js';
+import { parseValues, type ValueSource } from '../../base/settings/value-lists.js';
 import { formatNumber, plural } from '../../base/text/numbers.js';
 import type { BaselineName } from '../../config/baselines.js';
 import type { Config } from '../../config/config.js';
@@ -28,7 +28,7 @@ export interface SweepSetting extends Setting {
 
 export interface SweptKey {
   readonly key: string;
-  readonly values: ValueList;
+  readonly values: ValueSource;
 }
 
 /** A sweep before its configs are loaded. */
@@ -82,7 +82,7 @@ function sourceText(value: unknown): string {
   return `choice(${list.slice(1, -1)})`;
 }
 
-function seedsOf(values: ValueList): readonly number[] {
+function seedsOf(values: ValueSource): readonly number[] {
   const seeds = values.kind === 'list' ? [...new Set(values.items.map(Number))] : [Number.NaN];
   if (seeds.every((seed) => Number.isSafeInteger(seed) && seed >= 0)) return seeds;
   throw new UserError({
@@ -160,7 +160,7 @@ function drawSetting(keys: readonly SweptKey[], random: RandomGenerator): Settin
   return Object.fromEntries(keys.map(({ key }) => [key, values.get(key)!]));
 }
 
-function drawValue(values: ValueList, random: RandomGenerator): string {
+function drawValue(values: ValueSource, random: RandomGenerator): string {
   if (values.kind === 'list') return values.items[random.integers(0, values.items.length)]!;
   const { low, high } = values;
   const value =

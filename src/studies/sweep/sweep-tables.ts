@@ -3,7 +3,7 @@ import { styleText } from 'node:util';
 import { append } from '../../base/append.js';
 import { formatCost, formatReturn, formatSigned, plural } from '../../base/text/numbers.js';
 import { type Column, estimate, number, terminalTable, text } from '../../base/text/table.js';
-import { minIfTied } from '../../statistics/bootstrap.js';
+import { minSizeIfTied } from '../../statistics/bootstrap.js';
 import { minForVerdict } from '../../statistics/tests.js';
 import { differenceColumns } from '../comparison/table.js';
 import { conclude, pText, verdictCell, verdictRule } from '../comparison/words.js';
@@ -61,7 +61,7 @@ export function baselinesText(result: SweepResult): string | undefined {
     result.tasks.map(({ baselines, environment }) => ({ name: environment, differences: baselines })),
   );
   if (!baselineDifferences(result).some(({ verdict }) => verdict === 'too-few')) return conclusion;
-  return `${conclusion} A verdict needs at least ${minForVerdict} seeds (${minIfTied} if most values are equal): run the same command with seed=1..${result.seeds.length < minForVerdict ? 10 : 20}.`;
+  return `${conclusion} A verdict needs at least ${minForVerdict} seeds (${minSizeIfTied} if most values are equal): run the same command with seed=1..${result.seeds.length < minForVerdict ? 10 : 20}.`;
 }
 
 /** Maximum number of settings shown on a terminal; the page shows all. */

@@ -22,7 +22,7 @@ import { callLog } from './views/call-log.js';
 import { memberView, revisionView } from './views/contributions-view.js';
 import { failureView } from './views/failure-view.js';
 import { predictionView } from './views/model-view.js';
-import { confirmationTable, headline, reproduction, runHeader, warnings } from './views/overview.js';
+import { confirmationTable, headline, reproduction, runHeader, warningsView } from './views/overview.js';
 import { policyViews } from './views/policy-view.js';
 import { lineageView } from './views/program-view.js';
 import { UsageByIteration, usageView } from './views/usage-view.js';
@@ -46,7 +46,7 @@ export function runPage(data: RunData, episodes: Content, linkOf?: ShownCalls['l
     header: runHeader(data),
     sections: sectionsOf(
       ['result', 'Result', headline(data, proposals)],
-      ['warnings', 'Warnings', warnings(data)],
+      ['warnings', 'Warnings', warningsView(data)],
       ['curve', 'Learning curve', learningCurve(data, proposals, linkOf ?? selection.link)],
       ['predictions', 'Predicted returns', predictionView(proposals)],
       ['episodes', 'Episodes', episodes],

@@ -28,7 +28,7 @@ import { type Chart, chartFigure } from '../chart.js';
 import { type Page, sectionsOf } from '../page.js';
 import { pageHeader, tile, warningList, writtenByNote } from '../study.js';
 import { smoothedLoss, type TrainingLabels, trainingCharts } from '../training-charts.js';
-import { baselines, dataView, samplesView } from './views/training-view.js';
+import { baselinesView, dataView, samplesView } from './views/training-view.js';
 
 export interface ShownTraining extends TrainingRecords {
   readonly samples: readonly RecordedSample[];
@@ -57,7 +57,7 @@ export function trainingPage(training: ShownTraining): Page {
       ['use', summary.status === 'completed' ? 'Use it' : 'Resume', resultView(training)],
       ['course', 'Progress', chartsOf(training)],
       ['samples', 'Sample replies', samplesView(samples, summary)],
-      ['baselines', hasBaselines ? 'Baselines' : 'Final result', baselines(training)],
+      ['baselines', hasBaselines ? 'Baselines' : 'Final result', baselinesView(training)],
       ['data', 'Data', dataView(training)],
       ['config', 'Config', about !== undefined && preformatted(stringify(config))],
     ),

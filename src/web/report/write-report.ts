@@ -4,7 +4,7 @@ import { replaceFile } from '../../base/files/files.js';
 import { readOwnText } from '../../base/files/regular-file.js';
 import { html } from '../../base/text/html.js';
 import { distinctFormat, formatNumber, formatReturn, plural } from '../../base/text/numbers.js';
-import { drawCompactSvg, drawEpisode, isDrawnFromConfig, openDrawable } from '../../experiment/animations.js';
+import { drawCompactSvg, drawEpisode, isSelfContained, openDrawable } from '../../experiment/animations.js';
 import type { PolicyFamily } from '../../policies/policy.js';
 import { ProgramFault } from '../../policies/program/program.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
@@ -62,7 +62,7 @@ export function namedPolicies(
 async function animationsOf(run: OpenedRun, playedFamily?: PolicyFamily): Promise<readonly ShownAnimation[]> {
   const { manifest, config, recorded } = run;
   const names = namedPolicies(recorded.entries, manifest);
-  if (names.size === 0 || !(playedFamily !== undefined || isDrawnFromConfig(config))) return [];
+  if (names.size === 0 || !(playedFamily !== undefined || isSelfContained(config))) return [];
   const environment = await openDrawable(config).catch(ignoreUndrawable);
   if (environment === undefined) return [];
   await playedFamily?.prepare?.();

@@ -47,7 +47,7 @@ export function groupValue(items: readonly Item[], { key, kind, get }: Field): V
 }
 
 /** Returns the mean return that the server computed; for other fields, or if there is none yet, `groupValue`. */
-export const groupMean = (group: Group, key: string, figures: GroupMeans | undefined): Value =>
+export const cellValue = (group: Group, key: string, figures: GroupMeans | undefined): Value =>
   (key === 'observed' || key === 'confirmed' ? figures?.[key]?.mean : undefined) ??
   groupValue(group.items, fieldOf(key));
 
@@ -65,7 +65,7 @@ export function sortGroups(
   return groups.toSorted((a, b) =>
     key === 'name'
       ? sign * compareGroups(a, b)
-      : compareValues(groupMean(a, key, figuresOf(a)), groupMean(b, key, figuresOf(b)), sign) ||
+      : compareValues(cellValue(a, key, figuresOf(a)), cellValue(b, key, figuresOf(b)), sign) ||
         compareGroups(a, b),
   );
 }

@@ -13,7 +13,7 @@ export interface TableState {
 }
 
 /** Maximum number of single runs in a comparison. There is no limit for groups. */
-export const maxCompared = 16;
+export const maxSingleRuns = 16;
 
 const initialColumns: readonly string[] = [
   ...['status', 'environment', 'model', 'progress', 'observed', 'confirmed', 'started'],

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { UserError } from '../../../src/base/errors.js';
-import { isLocked, lockRun } from '../../../src/base/files/lock.js';
+import { isLocked, takeLock } from '../../../src/base/files/lock.js';
 import { built } from '../../support/built.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 
@@ -19,21 +19,21 @@ beforeEach(() => {
   path = join(temporaryDirectory(), 'run.lock');
 });
 
-describe('lockRun', () => {
+describe('takeLock', () => {
   it('allows only one writer at a time, and releases the lock', () => {
-    const release = lockRun(path);
+    const release = takeLock(path);
     expect(isLocked(path)).toBe(true);
-    expect(() => lockRun(path)).toThrow(UserError);
+    expect(() => takeLock(path)).toThrow(UserError);
     release();
     expect(existsSync(path)).toBe(false);
-    lockRun(path)();
+    takeLock(path)();
   });
 
   it('fails if another live process holds the lock, and names that process', () => {
     const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)']);
     try {
       writeFileSync(path, `${child.pid} ${hostname()}\n`);
-      expect(() => lockRun(path)).toThrow(`process ${child.pid} on ${hostname()}`);
+      expect(() => takeLock(path)).toThrow(`process ${child.pid} on ${hostname()}`);
     } finally {
       child.kill();
     }
@@ -44,19 +44,19 @@ describe('lockRun', () => {
     await new Promise((resolve) => child.once('exit', resolve));
     writeFileSync(path, `${child.pid} ${hostname()}\n`);
     expect(isLocked(path)).toBe(false);
-    lockRun(path)();
+    takeLock(path)();
   });
 
   it('takes over a stale lock whose process id is now that of this process', () => {
     writeFileSync(path, `${process.pid} ${hostname()}\n`);
-    lockRun(path)();
+    takeLock(path)();
   });
 
   it('respects a lock held by another thread of the process', async () => {
     const source = `
       const { parentPort } = require('node:worker_threads');
-      import(${JSON.stringify(pathToFileURL(built('src/base/files/lock.js')).href)}).then(({ lockRun }) => {
-        const release = lockRun(${JSON.stringify(path)});
+      import(${JSON.stringify(pathToFileURL(built('src/base/files/lock.js')).href)}).then(({ takeLock }) => {
+        const release = takeLock(${JSON.stringify(path)});
         parentPort.once('message', () => { release(); parentPort.postMessage('released'); });
         parentPort.postMessage('locked');
       });`;
@@ -64,7 +64,7 @@ describe('lockRun', () => {
     try {
       await once(thread, 'message');
       expect(isLocked(path)).toBe(true);
-      expect(() => lockRun(path)).toThrow(UserError);
+      expect(() => takeLock(path)).toThrow(UserError);
       thread.postMessage('release');
       await once(thread, 'message');
       expect(isLocked(path)).toBe(false);
@@ -75,7 +75,7 @@ describe('lockRun', () => {
 
   it('takes over a lock that a full disk left empty', () => {
     writeFileSync(path, '');
-    lockRun(path)();
+    takeLock(path)();
   });
 
   it('takes over a lock whose process id now belongs to another process', { skip: !tellsStarts }, () => {
@@ -83,7 +83,7 @@ describe('lockRun', () => {
     try {
       writeFileSync(path, `${child.pid} ${hostname()} 1\n`);
       expect(isLocked(path)).toBe(false);
-      lockRun(path)();
+      takeLock(path)();
     } finally {
       child.kill();
     }
@@ -93,10 +93,10 @@ describe('lockRun', () => {
     writeFileSync(path, '');
     writeFileSync(`${path}.999999999`, 'of a process that was killed');
     writeFileSync(`${path}.${process.ppid}`, '');
-    const release = lockRun(path);
+    const release = takeLock(path);
     const draft = `run.lock.${process.ppid}`;
     expect(readdirSync(dirname(path)).toSorted()).toEqual(['run.lock', draft]);
-    expect(() => lockRun(path)).toThrow(UserError);
+    expect(() => takeLock(path)).toThrow(UserError);
     expect(readdirSync(dirname(path)).toSorted()).toEqual(['run.lock', draft]);
     release();
     expect(readdirSync(dirname(path))).toEqual([draft]);
@@ -105,8 +105,8 @@ describe('lockRun', () => {
   it('admits one of several processes that find the same stale lock', async () => {
     writeFileSync(path, '');
     const source = `
-      import { lockRun } from ${JSON.stringify(pathToFileURL(built('src/base/files/lock.js')).href)};
-      try { lockRun(process.argv[1]); console.log('in'); process.stdin.resume(); }
+      import { takeLock } from ${JSON.stringify(pathToFileURL(built('src/base/files/lock.js')).href)};
+      try { takeLock(process.argv[1]); console.log('in'); process.stdin.resume(); }
       catch (error) { console.log(error.name); process.exit(0); }`;
     const children = Array.from({ length: 3 }, () =>
       spawn(process.execPath, ['--input-type=module', '-e', source, path]),
@@ -123,6 +123,6 @@ describe('lockRun', () => {
 
   it('respects the lock of another host', () => {
     writeFileSync(path, '1 some-other-host\n');
-    expect(() => lockRun(path)).toThrow('process 1 on some-other-host');
+    expect(() => takeLock(path)).toThrow('process 1 on some-other-host');
   });
 });

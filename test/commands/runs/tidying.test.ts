@@ -1,13 +1,13 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { lockRun } from '../../../src/base/files/lock.js';
+import { takeLock } from '../../../src/base/files/lock.js';
 import { execute as list } from '../../../src/commands/list.js';
 import { execute as report } from '../../../src/commands/report.js';
 import { execute as remove } from '../../../src/commands/runs/remove.js';
 import { execute as tag } from '../../../src/commands/runs/tag.js';
 import { execute as show } from '../../../src/commands/show.js';
-import { completions } from '../../../src/commands.js';
+import { shellCompletions } from '../../../src/commands.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { writeRun } from '../../support/written-runs.js';
 
@@ -172,7 +172,7 @@ describe('policyloop remove', () => {
   it('rejects runs in use and unknown runs, and does not continue without a confirmation', async () => {
     const { cwd, at } = workplace();
     const { context } = recordingContext(cwd);
-    const release = lockRun(at('a', 'run.lock'));
+    const release = takeLock(at('a', 'run.lock'));
     await expect(remove({ ...asked, yes: true, runs: ['b', 'a'] }, context)).rejects.toThrow(
       /a process is still writing to this directory[\s\S]*policyloop stop/,
     );
@@ -235,6 +235,6 @@ describe('completion', () => {
     [['show', 'a', '--iter'], ['--iteration']],
     [['nothing', ''], []],
   ])('completes %j to %j', async (words, completed) => {
-    expect(await completions(words, cwd)).toEqual(completed);
+    expect(await shellCompletions(words, cwd)).toEqual(completed);
   });
 });

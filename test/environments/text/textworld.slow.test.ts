@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../../../src/base/errors.js';
 import { createGenerator } from '../../../src/base/random/generator.js';
-import { loadGame, TextWorldPlay } from '../../../src/environments/text/textworld/game.js';
+import { buildGame, TextWorldPlay } from '../../../src/environments/text/textworld/game.js';
 import { readGame } from '../../../src/environments/text/textworld/game-file.js';
 import { parseLogic } from '../../../src/environments/text/textworld/logic.js';
 import { dialects } from '../../../src/environments/text/textworld/quests.js';
@@ -18,7 +18,7 @@ const withoutRemark = (text: string) => text.replace(/^\([^)]*\) /, '');
 
 describe.each(goldenGames)('%s', (name) => {
   it.each(dialects)('has the same states as TextWorld after every step (%s)', (dialect) => {
-    const game = loadGame(goldenGame(name), dialect);
+    const game = buildGame(goldenGame(name), dialect);
     for (const trace of goldenTraces(name)) {
       const play = new TextWorldPlay(game);
       for (const { step, command, [dialect]: wanted } of trace) {
@@ -37,7 +37,7 @@ describe.each(goldenGames)('%s', (name) => {
   });
 
   it('prints the text of the compiled game, without its remarks in parentheses', () => {
-    const game = loadGame(goldenGame(name), 'z8');
+    const game = buildGame(goldenGame(name), 'z8');
     for (const trace of goldenTraces(name)) {
       const play = new TextWorldPlay(game);
       for (const { step, command, z8 } of trace) {
@@ -51,7 +51,7 @@ describe.each(goldenGames)('%s', (name) => {
   });
 
   it('is won by its walkthrough', () => {
-    const play = new TextWorldPlay(loadGame(goldenGame(name), 'z8'));
+    const play = new TextWorldPlay(buildGame(goldenGame(name), 'z8'));
     play.start();
     for (const command of play.gold!) play.step(command);
     expect(play).toMatchObject({ won: true, lost: false, score: play.maxScore });
@@ -59,7 +59,7 @@ describe.each(goldenGames)('%s', (name) => {
 });
 
 describe('a command', () => {
-  const play = new TextWorldPlay(loadGame(goldenGame('cooking-r1-t1-cook-s3'), 'z8'));
+  const play = new TextWorldPlay(buildGame(goldenGame('cooking-r1-t1-cook-s3'), 'z8'));
 
   it('that is invalid changes nothing and never throws', () => {
     const random = createGenerator(0);
@@ -81,7 +81,7 @@ describe('a command', () => {
     expect(play.admissible).toContain('prepare meal');
     expect(play.step('prepare meal').text).toBe('Something still needs to be cooked.');
     expect(play.inventory).toContain('egg');
-    const free = new TextWorldPlay(loadGame(goldenGame('cooking-r1-t1-cook-s3'), 'json'));
+    const free = new TextWorldPlay(buildGame(goldenGame('cooking-r1-t1-cook-s3'), 'json'));
     free.start();
     free.step(fetch);
     free.step('prepare meal');
@@ -170,7 +170,7 @@ describe('a game with the objective', () => {
     const [quest] = golden.quests;
     const quests = desc.map((text) => ({ ...quest, desc: text }));
     writeFileSync(file, JSON.stringify({ ...golden, objective, quests }));
-    return new TextWorldPlay(loadGame(readGame(file), 'json')).objective;
+    return new TextWorldPlay(buildGame(readGame(file), 'json')).objective;
   };
 
   it.each([

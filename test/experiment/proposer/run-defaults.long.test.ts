@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { parseConfig } from '../../../src/config/load.js';
 import { withDefaultsOf } from '../../../src/config/resolve.js';
-import { assemble, type OwnParts } from '../../../src/experiment/setup/assemble.js';
+import { assemble, type UserParts } from '../../../src/experiment/setup/assemble.js';
 import type { ParameterVector } from '../../../src/policies/policy.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { tokenizerMetadata, writeTestGguf } from '../../models/local/gguf/gguf-writer.js';
@@ -13,7 +13,7 @@ import { startFakeOllama } from '../../support/fake-ollama.js';
 import { startFakeOpenAI } from '../../support/fake-openai.js';
 
 const taken: readonly ParameterVector[] = [];
-const of = async (model: object, more: object = {}, recorded?: readonly ParameterVector[], own?: OwnParts) =>
+const of = async (model: object, more: object = {}, recorded?: readonly ParameterVector[], own?: UserParts) =>
   (await assemble(parseConfig({ ...quick, ...more, model } as never), {}, recorded, own)).config;
 
 it('a new run has the same fingerprint as its stored config on resume', async () => {

@@ -12,7 +12,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { execute as exportCommand } from '../../../finetune/commands/export.js';
 import { trainingLineage, writeLineage } from '../../../finetune/dataset/lineage.js';
 import { UserError } from '../../../src/base/errors.js';
-import { lockRun } from '../../../src/base/files/lock.js';
+import { takeLock } from '../../../src/base/files/lock.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 
@@ -97,9 +97,9 @@ describe('finetune export --to merged', () => {
     expect(await refusal(merge('llama/adapter', 'mine'))).toMatch(/already exists[\s\S]*move it/);
     expect(readFileSync(at('mine.partial', 'notes.txt'), 'utf8')).toBe('precious');
     expect(existsSync(at('mine.partial.lock'))).toBe(false);
-    const release = lockRun(at('busy.partial.lock'));
+    const release = takeLock(at('busy.partial.lock'));
     expect(await refusal(merge('llama/adapter', 'busy'))).toMatch(/another process is writing here/);
-    const releaseFile = lockRun(at('busy.gguf.partial.lock'));
+    const releaseFile = takeLock(at('busy.gguf.partial.lock'));
     expect(await refusal(toGguf('models/llama', 'busy.gguf'))).toMatch(/another process is writing here/);
     release();
     releaseFile();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { execute as exportCommand } from '../../../finetune/commands/export.js';
 import { execute as rlCommand } from '../../../finetune/commands/rl.js';
-import { lockRun } from '../../../src/base/files/lock.js';
+import { takeLock } from '../../../src/base/files/lock.js';
 import { execute as listCommand } from '../../../src/commands/list.js';
 import { execute as runCommand } from '../../../src/commands/run.js';
 import { execute as showCommand } from '../../../src/commands/show.js';
@@ -117,7 +117,7 @@ describe('training runs', () => {
     const about = JSON.parse(readFileSync(file, 'utf8')) as Facts & { outcome: object };
     writeFileSync(file, JSON.stringify({ ...about, outcome: { ...about.outcome, ended: 'running' } }));
     expect((await shown('killed')).facts.status).toBe('crashed');
-    const release = lockRun(at('tuned', 'killed', 'training.lock'));
+    const release = takeLock(at('tuned', 'killed', 'training.lock'));
     expect((await shown('killed')).facts.status).toBe('running');
     release();
   });

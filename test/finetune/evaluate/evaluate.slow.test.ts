@@ -9,7 +9,7 @@ import { openArms, trainingEnvironments } from '../../../finetune/evaluate/arms.
 import type { Evaluation } from '../../../finetune/evaluate/evaluation.js';
 import type { CommandContext } from '../../../src/base/context.js';
 import { UserError } from '../../../src/base/errors.js';
-import { lockRun } from '../../../src/base/files/lock.js';
+import { takeLock } from '../../../src/base/files/lock.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { planLock } from '../../../src/runs/finder.js';
@@ -454,7 +454,7 @@ describe('finetune evaluate with invalid arguments', () => {
     mkdirSync(path('torn'));
     writeFileSync(path('torn', 'plan.json'), '{"version": 1, "ha');
     expect(await refusal({ out: 'torn' })).toMatch(/plan\.json: not valid JSON/);
-    const release = lockRun(path('torn', planLock));
+    const release = takeLock(path('torn', planLock));
     expect(await refusal({ out: 'torn' })).toMatch(/another process is writing/);
     release();
     expect(existsSync(path('refused'))).toBe(false);

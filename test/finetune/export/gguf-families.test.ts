@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { architectureKeys, contextOf } from '../../../finetune/export/gguf/architecture.js';
+import { architectureMetadata, contextLength } from '../../../finetune/export/gguf/architecture.js';
 import { ggufParts, ggufValue } from '../../../finetune/export/gguf/format.js';
 import { fileTensors, ggufArchitecture } from '../../../finetune/export/gguf/tensors.js';
 import { createRoundingMeter } from '../../../finetune/export/merged/rounding.js';
@@ -21,7 +21,7 @@ function written(name: string, change: Partial<DecoderConfig> = {}): string {
   const tensors = fileTensors({ ...sources, type: 'F32', roundingMeter: createRoundingMeter() });
   const metadata = [
     ['general.architecture', ggufValue.string(ggufArchitecture(config))] as const,
-    ...architectureKeys(config, tensors),
+    ...architectureMetadata(config, tensors),
   ];
   writeFileSync(file, Buffer.concat([...ggufParts(metadata, tensors)]));
   return file;
@@ -76,6 +76,6 @@ describe("a model that llama.cpp or the export doesn't support", () => {
   });
 });
 
-it("contextOf returns the window size if llama.cpp doesn't support the model's sliding windows", () => {
-  expect(contextOf(readDecoderConfig(familyDirectory('phi3-window')))).toBe(8);
+it("contextLength returns the window size if llama.cpp doesn't support the model's sliding windows", () => {
+  expect(contextLength(readDecoderConfig(familyDirectory('phi3-window')))).toBe(8);
 });

@@ -5,7 +5,7 @@ import {
   generalizedAdvantages,
   groupAdvantages,
   isFlat,
-  leaveOneOut,
+  rlooAdvantages,
   standardize,
 } from '../../../finetune/rl/advantages.js';
 import { mean, standardDeviation } from '../../../src/statistics/descriptive.js';
@@ -51,7 +51,7 @@ describe('advantages within groups', () => {
         const zeros = equal.map(() => 0);
         for (const scale of ['group', 'batch', 'none'] as const)
           expect(groupAdvantages([equal], scale).flat().map(Math.abs)).toEqual(zeros);
-        expect(leaveOneOut([equal]).flat().map(Math.abs)).toEqual(zeros);
+        expect(rlooAdvantages([equal]).flat().map(Math.abs)).toEqual(zeros);
         expect(standardize([equal]).flat().map(Math.abs)).toEqual(zeros);
         expect(isFlat(equal)).toBe(true);
       }),
@@ -64,7 +64,7 @@ describe('advantages within groups', () => {
       fc.property(groups, (drawn) => {
         drawn.forEach((group, i) => {
           const others = group.map((one, place) => one - mean(group.filter((_, other) => other !== place)));
-          close(leaveOneOut(drawn)[i]!, others);
+          close(rlooAdvantages(drawn)[i]!, others);
         });
       }),
     );
@@ -72,8 +72,8 @@ describe('advantages within groups', () => {
 
   it('are 0 for replies without a reward, which the mean ignores', () => {
     expect(groupAdvantages([[1, Number.NaN, 3]], 'none')).toEqual([[-1, 0, 1]]);
-    expect(leaveOneOut([[1, Number.NaN, 3]])).toEqual([[-2, 0, 2]]);
-    expect(leaveOneOut([[Number.NaN, 3]])).toEqual([[0, 0]]);
+    expect(rlooAdvantages([[1, Number.NaN, 3]])).toEqual([[-2, 0, 2]]);
+    expect(rlooAdvantages([[Number.NaN, 3]])).toEqual([[0, 0]]);
     expect(isFlat([2, Number.NaN])).toBe(true);
   });
 

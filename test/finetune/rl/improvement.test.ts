@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { initialState } from '../../../finetune/engine/checkpoint.js';
-import { improve, type UpdateSessions } from '../../../finetune/rl/improvement.js';
+import { runUpdate, type UpdateSessions } from '../../../finetune/rl/improvement.js';
 import { type LearningSettings, learningSettings } from '../../../finetune/rl/learning/settings.js';
 import { policyObjective } from '../../../finetune/train/objectives/policy.js';
 import type { RlExample } from '../../../finetune/train/objectives/sampled.js';
@@ -38,7 +38,7 @@ async function steps(more: Partial<LearningSettings>, some = sequences) {
     close: async () => undefined,
   };
   const given = settings({ ...more, batchTokens: 10_000 });
-  await improve(
+  await runUpdate(
     { training, reading: undefined, close: training.close },
     policyObjective(objective, context),
     initialState([]),

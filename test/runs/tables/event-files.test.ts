@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { evaluationPages } from '../../../finetune/evaluate/shown-pages.js';
+import { pageBuilders } from '../../../finetune/evaluate/shown-pages.js';
 import { execute } from '../../../src/commands/runs/export.js';
 import { recordingContext, runExperimentFrom, temporaryDirectory } from '../../support/experiments.js';
 
@@ -30,7 +30,7 @@ it('export writes the curves of a run to one event file, even when repeated', as
   const args = { runs: ['study/r'], format: 'tensorboard' as const, out: 'curves', runsDir: 'buffers' };
   const written = async () => {
     const { context, printed } = recordingContext(cwd);
-    expect(await execute({ ...args, json: true }, context, evaluationPages)).toBe(0);
+    expect(await execute({ ...args, json: true }, context, pageBuilders)).toBe(0);
     expect(JSON.parse(printed.join(''))).toEqual([
       { run: 'study/r', file: join('curves', 'study', 'r'), values: 3 * 5 + 3 },
     ]);

@@ -2,7 +2,7 @@ import { appendFileSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFile
 import { basename, join, resolve } from 'node:path';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { evaluationPages } from '../../../finetune/evaluate/shown-pages.js';
+import { pageBuilders } from '../../../finetune/evaluate/shown-pages.js';
 import type { CommandContext } from '../../../src/base/context.js';
 import { execute } from '../../../src/commands/runs/export.js';
 import { formatValue } from '../../../src/prompting/notation/grammar.js';
@@ -19,7 +19,7 @@ import { createScriptedModel } from '../../support/scripted-model.js';
 import { writeRun } from '../../support/written-runs.js';
 
 const exportCommand = (args: Parameters<typeof execute>[0], context: CommandContext) =>
-  execute(args, context, evaluationPages);
+  execute(args, context, pageBuilders);
 
 const root = resolve(import.meta.dirname, '../../..');
 const cwd = temporaryDirectory();

@@ -3,7 +3,7 @@ import { UserError } from '../../../../src/base/errors.js';
 import type { RandomGenerator } from '../../../../src/base/random/generator.js';
 import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
-import { buildDecoder } from '../../../../src/models/local/graph/decoder.js';
+import { emitDecoder } from '../../../../src/models/local/graph/decoder.js';
 import type { Precision } from '../../../../src/models/local/graph/graph.js';
 import { applyNorm, decoderTensors } from '../../../../src/models/local/graph/parameters.js';
 import { openTextEncoder } from '../../../../src/models/local/tokens/tokenizer.js';
@@ -53,7 +53,7 @@ export function transformerDefinition(
       const positions = g.input('positions', 'int32', ['S']);
       const lastIndices = g.input('last', 'int32', ['B']);
       const build = { g, config, parameters: inputParameters(g, parameters), precision };
-      const { hidden } = buildDecoder(build, { ids, positions, cache: config.layers.map(() => []) });
+      const { hidden } = emitDecoder(build, { ids, positions, cache: config.layers.map(() => []) });
       const states = g.op('Gather', [hidden, lastIndices], { axis: 0 });
       return emitLayers(g, applyNorm(build, states, config.modules.finalNorm), parameters, layers.activation);
     },

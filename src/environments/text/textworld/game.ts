@@ -13,7 +13,6 @@ import { type Logic, parseLogic } from './logic.js';
 import { makePlan } from './plan.js';
 import { type Dialect, maximumScore, type Quest, QuestLog } from './quests.js';
 import {
-  doubleQuoted,
   endText,
   inventoryText,
   mealProblem,
@@ -21,6 +20,7 @@ import {
   roomText,
   type Scene,
   scoreText,
+  toDoubleQuotes,
 } from './wording.js';
 
 export interface TextWorldGame {
@@ -37,7 +37,7 @@ export interface TextWorldGame {
 }
 
 /** @throws UserError for rules that can't be parsed */
-export function loadGame(file: GameFile, dialect: Dialect): TextWorldGame {
+export function buildGame(file: GameFile, dialect: Dialect): TextWorldGame {
   const logic = parseLogic(file.KB.logic);
   const infos = file.infos.map(([, info]) => info);
   const knownIds = new Set(infos.map(({ id }) => id));
@@ -58,7 +58,7 @@ export function loadGame(file: GameFile, dialect: Dialect): TextWorldGame {
     logic,
     initialFacts: file.world.map(factOf),
     quests,
-    objective: doubleQuoted(objectiveOf(file)),
+    objective: toDoubleQuotes(objectiveOf(file)),
     maxScore: maximumScore(quests),
     walkthrough: file.metadata.walkthrough ?? undefined,
   };

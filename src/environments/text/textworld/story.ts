@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { UserError } from '../../../base/errors.js';
 import { EnvironmentError } from '../../remote/remote-environment.js';
 import type { TextGame, TextTurn } from '../text-game.js';
-import { loadGame, TextWorldPlay } from './game.js';
+import { buildGame, TextWorldPlay } from './game.js';
 import { readGame } from './game-file.js';
 
 /** Our interface to ifvms: a Z-machine, and a library for windows and input that holds the state of one story. */
@@ -202,7 +202,7 @@ export function loadStory(file: string): () => TextGame {
     throw new UserError({ file, message: "this isn't a Z-machine story of version 3, 4, 5 or 8" });
   const interpreter = loadInterpreter();
   const jsonFile = file.replace(/\.z\d$/i, '.json');
-  const game = existsSync(jsonFile) ? loadGame(readGame(jsonFile), 'z8') : undefined;
+  const game = existsSync(jsonFile) ? buildGame(readGame(jsonFile), 'z8') : undefined;
   // Copy the bytes, because the machine writes into its array.
   const startStory = () => new Story(file, Uint8Array.from(bytes), interpreter);
   return () => new StoryPlay(startStory, game && new TextWorldPlay(game));

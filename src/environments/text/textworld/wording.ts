@@ -105,7 +105,7 @@ function descriptionOf(scene: Scene, object: number): string {
     else if (isShown) shownPieces.push(substitution(scene, object, piece));
     isChosen ||= isShown;
   }
-  return doubleQuoted(shownPieces.join('')).replaceAll(/\n[ \t]+/g, '\n');
+  return toDoubleQuotes(shownPieces.join('')).replaceAll(/\n[ \t]+/g, '\n');
 }
 
 function substitution(scene: Scene, object: number, piece: string): string {
@@ -138,7 +138,7 @@ function isEmpty(scene: Scene, id: string): boolean {
 }
 
 /** Turns single quotes that aren't within a word into double quotes. */
-export const doubleQuoted = (text: string): string =>
+export const toDoubleQuotes = (text: string): string =>
   text.replaceAll(/(?<![A-Za-z0-9])'|'(?![A-Za-z0-9])/g, '"');
 
 /** @returns the reason why the meal can't be prepared yet; undefined if nothing is missing */

@@ -28,7 +28,7 @@ export interface Critic {
   readonly prompter: CriticPrompter;
 }
 
-export const createCritic = (critic: Critic): Stage => ({
+export const createCriticStage = (critic: Critic): Stage => ({
   isDue: (iteration) => iteration % critic.config.every === 0,
   run: (...run) => revise(critic, ...run),
 });

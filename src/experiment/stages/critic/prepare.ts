@@ -10,7 +10,7 @@ import { languageModelProposer } from '../../../proposers/language-model.js';
 import type { Proposer } from '../../../proposers/proposer.js';
 import type { PrepareStage } from '../../prepared-stage.js';
 import { type CriticContext, criticContextSchema, criticCorrectionSchema } from './context.js';
-import { createCritic } from './critic.js';
+import { createCriticStage } from './critic.js';
 import { createCriticPrompter, maxChange } from './prompter.js';
 
 export const prepareCritic: PrepareStage = async ({ critic, model, policy, prompts }, env, ownModels) => {
@@ -40,7 +40,7 @@ export const prepareCritic: PrepareStage = async ({ critic, model, policy, promp
       if (proposer === undefined && reviser === undefined) return undefined;
       // In a replay, the recorded run's models determine the answer form.
       const modelConfig = languageModelOf(run.countedStages.critic ?? run.countedModel);
-      return createCritic({
+      return createCriticStage({
         config: critic,
         proposer: proposer ?? languageModelProposer(reviser!),
         // Revisions don't use the encoding of the `compact` prompt set.

@@ -9,7 +9,7 @@ import { type ScoreFormat, scoreFormatFor } from '../../../prompting/context/sco
 import { trajectoryRows } from '../../../prompting/context/trajectory.js';
 import type { Encoding } from '../../../prompting/notation/encoding.js';
 import type { PromptRenderer } from '../../../prompting/templates/prompt-set.js';
-import { isTable } from '../../../proposers/moves.js';
+import { isUnordered } from '../../../proposers/moves.js';
 import { behaviorOf, medianEpisodeIndex } from '../../../rollout/behavior.js';
 import type { EpisodeRecord } from '../../../rollout/episode.js';
 import type { BufferEntry } from '../../../rollout/replay-buffer.js';
@@ -17,7 +17,7 @@ import { type CriticContext, statisticsContext } from './context.js';
 
 /** Largest allowed distance between a proposal and its revision, in [0, 1]. In a table, one entry may always change. */
 export const maxChange = (share: number, spec: ParameterSpec): number =>
-  isTable(spec) ? Math.max(share, 1 / spec.count) : share;
+  isUnordered(spec) ? Math.max(share, 1 / spec.count) : share;
 
 interface RevisionRequest {
   readonly iteration: number;
@@ -52,7 +52,7 @@ export function createCriticPrompter(parts: {
           best: best === undefined || revised.score >= best.score,
         },
         best: best === undefined ? null : textOf(best, encoding, asText),
-        table: isTable(encoding.spec),
+        table: isUnordered(encoding.spec),
         most: maxDistance >= 1 ? null : percentText(maxDistance),
         ...episodeContext(parts, revised, episodes, asText),
       };

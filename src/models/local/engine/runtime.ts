@@ -19,7 +19,7 @@ export interface SessionSettings {
 }
 
 /** Parameters that are inputs of a graph (the factors of an adapter, or all weights), by input name. */
-export type AdapterInputs = Readonly<Record<string, ort.Tensor>>;
+export type ParameterInputs = Readonly<Record<string, ort.Tensor>>;
 
 interface ForwardInput {
   /** Token ids, row by row: rows × tokens. */
@@ -30,7 +30,7 @@ interface ForwardInput {
   /** Maximum length of the sequences, which affects rotation (longrope); default: their current length. */
   readonly sequenceTokens?: number | readonly number[];
   /** Only for a graph whose parameters are inputs. */
-  readonly adapter?: AdapterInputs | undefined;
+  readonly adapter?: ParameterInputs | undefined;
   /** The prompt's cache, shared by all rows; it has a single row. */
   readonly promptCache: TokenCache;
   /** The cached tokens of each row. */

@@ -2,14 +2,14 @@ import { createGenerator, type RandomGenerator } from '../../../base/random/gene
 import type { OnRead, Sampling } from '../../language-model.js';
 import type { Constraint, ConstraintState } from '../constraint/constraint.js';
 import { isUnfiltered, logProbability, sampleToken, type TokenMask } from '../constraint/sampling.js';
-import type { AdapterInputs } from '../engine/runtime.js';
+import type { ParameterInputs } from '../engine/runtime.js';
 import { TextStream, type TokenBytes } from '../tokens/token-text.js';
 import type { GeneratedReply, GenerationJob } from './protocol.js';
 
 export interface GenerationRequest
   extends Pick<GenerationJob, 'seeds' | 'maxTokens' | 'conversation' | 'sampledLogProbabilities'> {
   /** Only for a graph whose parameters are inputs; after they change, call `TextGenerator.clearCache`. */
-  readonly adapter?: AdapterInputs;
+  readonly adapter?: ParameterInputs;
   readonly prompt: readonly number[];
   /** System message. Only cached prompts with the same system message are reused. */
   readonly system?: string | undefined;

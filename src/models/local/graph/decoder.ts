@@ -58,7 +58,7 @@ export interface DecoderOutputs {
 }
 
 /** Emits all layers, but not the head (`headLogits`), which only some rows need. */
-export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): DecoderOutputs {
+export function emitDecoder(build: DecoderBuild, inputs: DecoderInputs): DecoderOutputs {
   const { g, config } = build;
   const { norms, layers: prefix } = config.modules;
   const shapes = emitShapes(build, inputs.ids);
@@ -206,7 +206,7 @@ export function buildInferenceGraph(
   const own = segment('own', 'B', 'T2');
   const cache = prompt.map((pair, layer) => [pair, own[layer]!]);
   const states = stateShapes(config).map((size, i) => g.input(`state.${i}`, 'float32', ['B', ...size]));
-  const decoder = buildDecoder(build, { ids, positions, cachedPositions, cache, states, ...sequence });
+  const decoder = emitDecoder(build, { ids, positions, cachedPositions, cache, states, ...sequence });
   g.output('logits', headLogits(build, headInput(build, decoder.hidden, rows)), 'float32', [
     'R',
     config.vocabulary,

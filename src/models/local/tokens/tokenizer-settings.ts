@@ -89,7 +89,7 @@ const addedTokenKind: StepKinds[string] = {
 };
 
 /** Rewrites settings so that the library follows them exactly. @throws UserError naming an unsupported setting */
-export function supportedSettings(json: TokenizerJson, file: string) {
+export function adaptSettings(json: TokenizerJson, file: string) {
   const normalizer = stepsOf(json.normalizer, 'normalizer', 'normalizers', normalizerKinds, file);
   const steps = stepsOf(dropIdleSplit(json), 'pre_tokenizer', 'pretokenizers', preTokenizerKinds, file);
   rejectUnsupported({ ...json.model, type: undefined }, modelKind, 'model', file);

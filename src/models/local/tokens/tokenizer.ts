@@ -19,9 +19,9 @@ import {
 import { ggufTokenizerJson } from './gguf-tokenizer.js';
 import { createTokenBytes, TextStream, type TokenBytes } from './token-text.js';
 import {
+  adaptSettings,
   escapePattern,
   settingError,
-  supportedSettings,
   type TokenizerJson,
   tokenizerSchema,
 } from './tokenizer-settings.js';
@@ -151,7 +151,7 @@ function createStripper(json: TokenizerJson, control: ControlTokens): (text: str
 
 /** Creates a tokenizer that recognises control tokens only in their marked form, which no message can produce. */
 function createTokenizer(json: TokenizerJson, control: ControlTokens, file: string): Tokenizer {
-  const settings = supportedSettings(json, file);
+  const settings = adaptSettings(json, file);
   const added = settings.added_tokens.map((token) => ({ ...token, content: control.spell(token.content) }));
   try {
     return runLimited(file, () => new Tokenizer({ ...settings, added_tokens: added }, {}));

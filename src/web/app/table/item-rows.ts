@@ -9,7 +9,7 @@ import { fieldOf, type Value } from '../../../runs/listing/fields.js';
 import { holdsRuns, type Item } from '../../../runs/listing/item.js';
 import { itemAddress } from '../../address.js';
 import type { GroupMeans } from '../../messages.js';
-import { type Group, groupMean, groupTitle } from '../../table/groups.js';
+import { cellValue, type Group, groupTitle } from '../../table/groups.js';
 import { html } from '../base/html.js';
 import { returnText, unitOf } from '../base/words.js';
 
@@ -102,7 +102,7 @@ export function GroupRow({ by, columns, expand, figures, group, isChosen, isOpen
   const title = groupTitle(group, by);
   const runningCount = items.filter(({ status }) => status === 'running').length;
   const cell = (key: string) => {
-    const value = groupMean(group, key, figures);
+    const value = cellValue(group, key, figures);
     const sum = (part: 'done' | 'of') => items.reduce((total, item) => total + item[part], 0);
     if (key === 'progress') return progressBar(`progress of ${title}`, sum('done'), sum('of'), 'iterations');
     if (key === 'status' && typeof value === 'string' && !value.endsWith(' values')) return statusMark(value);

@@ -136,7 +136,7 @@ export function confirmationTable(
 }
 
 /** Lists the run's distinct warnings with their counts, and unreadable parts. */
-export function warnings({ events, faults }: Pick<RunData, 'events' | 'faults'>): Content | undefined {
+export function warningsView({ events, faults }: Pick<RunData, 'events' | 'faults'>): Content | undefined {
   const counts = new Map<string, number>();
   for (const event of events)
     if (event.kind === 'warning') counts.set(event.message, (counts.get(event.message) ?? 0) + 1);

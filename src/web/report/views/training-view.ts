@@ -49,7 +49,7 @@ ${score !== undefined && html`<p class="note">${score === null ? 'no usable repl
 }
 
 /** Compares a model or policy with its baselines. Without baselines, shows the final result, except a proposer's. */
-export function baselines({ summary, metrics }: TrainingRecords): Content | undefined {
+export function baselinesView({ summary, metrics }: TrainingRecords): Content | undefined {
   const evaluations = metrics.filter(
     ({ kind, bestReturn }) => kind === 'evaluation' && bestReturn !== undefined,
   );

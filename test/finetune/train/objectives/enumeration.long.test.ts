@@ -4,7 +4,7 @@ import type { Objective } from '../../../../finetune/engine/objective.js';
 import { trainedParameters } from '../../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type TrainingSession } from '../../../../finetune/engine/training-session.js';
-import { leaveOneOut } from '../../../../finetune/rl/advantages.js';
+import { rlooAdvantages } from '../../../../finetune/rl/advantages.js';
 import { policyObjective } from '../../../../finetune/train/objectives/policy.js';
 import type { PolicyContext, RlExample } from '../../../../finetune/train/objectives/sampled.js';
 import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
@@ -157,7 +157,7 @@ type Baseline = 'none' | 'others';
 function sampledGroup(p: readonly number[], random: RandomGenerator, baseline: Baseline) {
   const drawn = Array.from({ length: 8 }, () => answers[drawFrom(p, random.uniform(0, 1))]!);
   const rewards = drawn.map(rewardOf);
-  const advantages = baseline === 'none' ? rewards : leaveOneOut([rewards])[0]!;
+  const advantages = baseline === 'none' ? rewards : rlooAdvantages([rewards])[0]!;
   return drawn.map((ids, i) => answer(ids, advantages[i]!));
 }
 
