@@ -14,7 +14,7 @@ import { basename, dirname, join } from 'node:path';
 import process from 'node:process';
 import { UserError } from '../errors.js';
 import { makeDirectory, rejectDevice, syncFile } from './files.js';
-import { isLocked, takeLock } from './lock.js';
+import { isLocked, takeLock, wasLocked } from './lock.js';
 import { readOwnText, requireShortNames } from './regular-file.js';
 
 interface Draft {
@@ -81,7 +81,7 @@ export function openDraft(output: string, field = '--out'): Draft {
   const lock = lockPath(output);
   // Release the lock if this command has written the output before.
   keptLocks?.get(lock)?.();
-  const hadLock = existsSync(lock);
+  const hadLock = wasLocked(lock);
   const mayReplace = isReplaceable(output);
   // If this process is killed, the lock that it leaves behind shows that policyloop wrote the draft.
   const release = takeLock(lock, { keepAtExit: true });

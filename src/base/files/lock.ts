@@ -1,6 +1,6 @@
-import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 import { UserError, unlessRejected } from '../errors.js';
 import { withPath } from './json-lines.js';
@@ -25,7 +25,8 @@ export function takeLock(path: string, { keepAtExit = false } = {}): () => void 
   const ownLine = `${process.pid} ${hostname()} ${ownStartTime()}`;
   for (let tries = 0; ; tries++) {
     if (createAtomically(path, `${ownLine}\n`)) {
-      removeDraftLocks(path);
+      // Remove drafts left by killed processes.
+      for (const pid of draftProcesses(path)) if (!isRunning(pid)) rmSync(`${path}.${pid}`, { force: true });
       const release = () => {
         lockReleases.delete(release);
         if (readLock(path)?.split('\n')[0] === ownLine) rmSync(path, { force: true });
@@ -42,7 +43,7 @@ export function takeLock(path: string, { keepAtExit = false } = {}): () => void 
         hint: `wait for it or stop it; if you are sure that it has ended, delete ${path}`,
       });
     }
-    if (holder !== undefined) removeStaleLock(path, holder);
+    if (holder !== undefined) moveStaleLock(path, holder);
   }
 }
 
@@ -57,7 +58,23 @@ export function isLocked(path: string): boolean {
 export function removeForeignLock(path: string): void {
   const holder = readLock(path);
   const host = holder?.trim().split(/\s/)[1];
-  if (holder !== undefined && host !== undefined && host !== hostname()) removeStaleLock(path, holder);
+  if (holder === undefined || host === undefined || host === hostname()) return;
+  moveStaleLock(path, holder);
+  rmSync(draftOf(path), { force: true });
+}
+
+/** True if a process hasn't released the lock, even if it was killed while it took over an earlier one. */
+export const wasLocked = (path: string): boolean => existsSync(path) || draftProcesses(path).length > 0;
+
+const draftOf = (path: string) => `${path}.${process.pid}`;
+
+/** Ids of processes that have, or left, a draft of the lock. */
+function draftProcesses(path: string): readonly number[] {
+  const prefix = `${basename(path)}.`;
+  const suffixes = readdirSync(dirname(path)).map((name) =>
+    name.startsWith(prefix) ? name.slice(prefix.length) : '',
+  );
+  return suffixes.filter((suffix) => /^\d+$/.test(suffix)).map(Number);
 }
 
 /**
@@ -65,7 +82,7 @@ export function removeForeignLock(path: string): void {
  * @returns false if the file already exists
  */
 function createAtomically(path: string, content: string): boolean {
-  const draft = `${path}.${process.pid}`;
+  const draft = draftOf(path);
   try {
     writeFileSync(draft, content);
     linkSync(draft, path);
@@ -76,15 +93,6 @@ function createAtomically(path: string, content: string): boolean {
     return createInTwoSteps(path, content);
   } finally {
     rmSync(draft, { force: true });
-  }
-}
-
-/** Removes draft locks left by killed processes. */
-function removeDraftLocks(path: string): void {
-  const prefix = `${basename(path)}.`;
-  for (const name of readdirSync(dirname(path))) {
-    const pid = name.startsWith(prefix) ? name.slice(prefix.length) : '';
-    if (/^\d+$/.test(pid) && !isRunning(Number(pid))) rmSync(join(dirname(path), name), { force: true });
   }
 }
 
@@ -102,19 +110,16 @@ function createInTwoSteps(path: string, content: string): boolean {
 }
 
 /**
- * Removes only the lock that was read: if two processes find the same stale lock, the slower one must not remove
- * the new lock of the faster one.
+ * Moves only the lock that was read: if two processes find the same stale lock, the slower one must not move the new
+ * lock of the faster one. The stale lock becomes this process's draft, so that a trace is left if it is killed now.
  */
-function removeStaleLock(path: string, staleContent: string): void {
-  const movedPath = `${path}.${process.pid}`;
+function moveStaleLock(path: string, staleContent: string): void {
   try {
-    renameSync(path, movedPath);
-    if (readLock(movedPath) !== staleContent) linkSync(movedPath, path);
+    renameSync(path, draftOf(path));
+    if (readLock(draftOf(path)) !== staleContent) linkSync(draftOf(path), path);
   } catch (error) {
     // Another process has removed or replaced it.
     if (codeOf(error) !== 'EEXIST' && codeOf(error) !== 'ENOENT') throw error;
-  } finally {
-    rmSync(movedPath, { force: true });
   }
 }
 
