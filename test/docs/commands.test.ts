@@ -123,7 +123,7 @@ async function problemsIn(blocks: readonly Block[], cwd = '/page'): Promise<read
   return problems;
 }
 
-describe('documented commands', () => {
+describe('documented commands of policyloop and npm', () => {
   it.each(pages)('exist, with their options and configs: %s', async (page) => {
     expect(await problemsIn(readBlocks(page))).toEqual([]);
   });
@@ -194,6 +194,6 @@ async function problemsInText(page: string): Promise<readonly string[]> {
   return problems;
 }
 
-it.each(pages)('commands and options mentioned in the text of %s exist', async (page) => {
+it.each(pages)('policyloop commands in the text of %s exist, with their options', async (page) => {
   expect(await problemsInText(page)).toEqual([]);
 });

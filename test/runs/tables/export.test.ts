@@ -58,7 +58,7 @@ async function rows(table: keyof typeof runTables, runs: readonly string[], plac
 }
 
 describe('the rows of a table', () => {
-  it('give the figures and labels of each run', async () => {
+  it('give figures and the tags of each run', async () => {
     expect(await rows('runs', ['3', 'faulty'])).toMatchObject([
       {
         run: 'faulty',
