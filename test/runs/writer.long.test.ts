@@ -18,7 +18,7 @@ const config = { ...quick, model: { provider: 'random' } } as const;
 const filesOf = (path: string) => readdirSync(path).toSorted();
 
 describe('a directory for a new run', () => {
-  it('may be empty, but not contain only a config', () => {
+  it('is accepted if it is empty, and rejected if it contains only a config', () => {
     const path = temporaryDirectory();
     requireEmpty(path);
     writeFileSync(join(path, 'config.yaml'), 'environment: CartPole-v1\n');

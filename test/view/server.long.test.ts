@@ -149,7 +149,7 @@ describe('a request without a valid Authorization header', () => {
     expect(person.body).toMatch(/^open the address .* a token\n$/);
   });
 
-  it('for a page gets an empty one without a cookie, whether or not its URL has the token', async () => {
+  it('to the URL of a page gets an empty page without a cookie, with or without the token', async () => {
     const { body } = await askAsStranger('/');
     expect(body).not.toMatch(/\bhere\b/);
     for (const path of ['/of/a%20run', '/compare', `/?token=${token}`, '/?token=guess']) {
@@ -278,7 +278,7 @@ describe('a run', () => {
     expect(message).toEqual({ of: 'grows' });
   });
 
-  it('is followed from the start by a page that opened before the run existed', async () => {
+  it('is followed by a page that opened before the run existed', async () => {
     const message = await told<{ of: string }>('/api/events?of=later', isStale, () =>
       cpSync(join(place, 'a run'), join(place, 'later'), { recursive: true }),
     );
