@@ -26,7 +26,7 @@ const unexplained = (text: string) =>
     .filter((section) => measured.test(section) && !explained.test(section))
     .map((section) => section.split('\n', 1)[0]!);
 
-it('sections with tables of measurements name rows, a script or a day, outside log and reference', () => {
+it('sections with hand-written tables of measurements name a source or a day, outside log and reference', () => {
   const found = pages.flatMap((page) =>
     unexplained(readFileSync(join(packageRoot(), page), 'utf8')).map((section) => `${page}: ${section}`),
   );
