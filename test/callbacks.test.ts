@@ -86,7 +86,7 @@ function faultyIn(config: string, chosen: (file: string) => boolean): readonly s
 }
 
 it.each(['tsconfig.json', 'src/web/app/tsconfig.json'])(
-  'no array method in src or finetune passes an index to an optional parameter (%s)',
+  'no array method in src or finetune passes an index to an optional parameter of a named function (%s)',
   (config) => {
     const folders = ['src', 'finetune'].map((folder) => `${join(root, folder)}/`);
     const isOurs = (file: string) =>
@@ -96,7 +96,7 @@ it.each(['tsconfig.json', 'src/web/app/tsconfig.json'])(
   300_000,
 );
 
-it('the check finds callbacks whose optional parameters would get an index, wherever they are declared', () => {
+it('the check finds named callbacks whose optional or rest parameters would get an index', () => {
   const wrong =
     "list.map(f) list.filter(g) list['flatMap'](tools.g) Array.from(list,h) ['1'].map(parseInt) list.reduce(sum) " +
     'list.map(list[0]?f:g) Float64Array.from(list,f) list.map(Math.max)';

@@ -36,7 +36,7 @@ const keys: readonly Case[] = [
     `${valid}policy: {kind: q-table, discretize: [{low: 0, high: 1, bins: 2}, {edgs: [1]}]}`,
   ],
   [
-    'sanitize and shorten keys that would garble the terminal',
+    'replace control characters in keys, and shorten long keys',
     `${valid}"a\\e[31m\\nb": 1\n"${'k'.repeat(500)}": 1`,
   ],
   [
@@ -162,7 +162,7 @@ const overrides: readonly Case[] = [
   ['report the removal of a required key', file, 'environment='],
   ['name the key that an incomplete section lacks', file, 'target.hold=3'],
   ['report an override that conflicts with another setting', file, 'target={return: 5, hold: 999}'],
-  ['reject keys of Object.prototype', file, '__proto__.x=1', 'environment.options.__proto__.x=1'],
+  ['reject __proto__ in keys', file, '__proto__.x=1', 'environment.options.__proto__.x=1'],
   ['name the command for several runs', file, 'repeats=3'],
   ['report several bad overrides at once', file, 'modle=x', 'memory.bset=3', 'seed=1'],
 ];

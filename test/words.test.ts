@@ -75,7 +75,7 @@ function wordsOf(file: string, text: string) {
 const withoutCode = (text: string) => text.replaceAll(/`[^`]*`|\S*[._=<{-][\w"]\S*/g, '');
 
 it.each(['AGENTS.md', 'CONTRIBUTING.md', 'SKILL.md', 'prompts/README.md', ...pages])(
-  "%s uses the project's vocabulary and spelling",
+  'the prose of %s avoids words that the project replaces',
   (page) => {
     const found = prose(page)
       .split('\n')
@@ -84,7 +84,7 @@ it.each(['AGENTS.md', 'CONTRIBUTING.md', 'SKILL.md', 'prompts/README.md', ...pag
   },
 );
 
-it("test titles use the project's vocabulary and spelling", () => {
+it('test titles written as plain strings avoid words that the project replaces', () => {
   const found = filesIn('test').flatMap((file) =>
     titlesIn(read(file)).flatMap((title) => problems(file, withoutCode(title), inText)),
   );
@@ -92,7 +92,7 @@ it("test titles use the project's vocabulary and spelling", () => {
   expect(titlesIn("  it.each(['a'])(\n    'b', () => {\ntest('c',\n])('d',")).toEqual(['b', 'c', 'd']);
 });
 
-it("messages, labels and names use the project's vocabulary and spelling", () => {
+it('messages and names in src and finetune avoid words that the project replaces', () => {
   const sources = filesIn('src', 'finetune');
   expect(sources.length).toBeGreaterThan(500);
   const found = sources.flatMap((file) => {

@@ -76,7 +76,7 @@ async function writeRuns(buffers: string): Promise<readonly string[]> {
   );
 }
 
-it('damaged run files cause at most a clear error, within the limits on time and memory', async () => {
+it('damaged run files cause at most user or system errors, within limits on time and memory', async () => {
   const [whole, cwd] = [temporaryDirectory(), temporaryDirectory()];
   const files = await writeRuns(whole);
   const damages = Object.entries(damagesIn(temporaryDirectory()));

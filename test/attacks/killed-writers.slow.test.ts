@@ -44,7 +44,7 @@ function contentOf(path: string): Readonly<Record<string, number>> {
 }
 
 it.each(Object.entries(writers))(
-  'a killed command leaves no half-written file under its final name: %s',
+  'later attempts keep the output files of a killed command, and leave no partial ones: %s',
   async (_, [line, output]) => {
     const folder = temporaryDirectory();
     cpSync(project, folder, { recursive: true });

@@ -123,12 +123,12 @@ async function problemsIn(blocks: readonly Block[], cwd = '/page'): Promise<read
   return problems;
 }
 
-describe('documented commands', () => {
-  it.each(pages)('exist, with their options and configs: %s', async (page) => {
+describe('documented commands of policyloop and npm', () => {
+  it.each(pages)('exist, with their --options and configs: %s', async (page) => {
     expect(await problemsIn(readBlocks(page))).toEqual([]);
   });
 
-  it.each(configs)('exist, with their options and configs: comment of %s', async (config) => {
+  it.each(configs)('exist, with their --options and configs: comment of %s', async (config) => {
     const block = commentBlock(config);
     // Tasks of an example aren't run by themselves.
     expect(block.code === '').toBe(config.includes('tasks/'));
@@ -194,6 +194,6 @@ async function problemsInText(page: string): Promise<readonly string[]> {
   return problems;
 }
 
-it.each(pages)('commands and options mentioned in the text of %s exist', async (page) => {
+it.each(pages)('policyloop commands in the text of %s exist, with their --options', async (page) => {
   expect(await problemsInText(page)).toEqual([]);
 });

@@ -26,7 +26,7 @@ const unexplained = (text: string) =>
     .filter((section) => measured.test(section) && !explained.test(section))
     .map((section) => section.split('\n', 1)[0]!);
 
-it('each hand-written table of figures names its rows, its script or the day of its observation', () => {
+it('sections with hand-written tables of measurements name a source or a day, outside log and reference', () => {
   const found = pages.flatMap((page) =>
     unexplained(readFileSync(join(packageRoot(), page), 'utf8')).map((section) => `${page}: ${section}`),
   );

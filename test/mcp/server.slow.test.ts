@@ -127,7 +127,7 @@ describe('policyloop mcp', { timeout: 400_000 }, () => {
     expect(readdirSync(join(cwd, 'buffers')).toSorted()).toEqual(['a', 'b']);
   });
 
-  it('never treats a name as an option, and follows no link out of its directory', async () => {
+  it('rejects names that look like options, and configs behind a link out of its directory', async () => {
     const away = temporaryDirectory();
     writeFileSync(join(away, 'secret.yaml'), 'what-nobody-may-see: [');
     symlinkSync(away, join(cwd, 'away'));
@@ -152,7 +152,7 @@ describe('policyloop mcp', { timeout: 400_000 }, () => {
       );
   });
 
-  it('starts, stops, resumes and evaluates runs, in processes that outlive the server', async () => {
+  it('starts, stops, resumes and evaluates runs, and a run that it starts outlives the server', async () => {
     const { call, client } = await connected('--allow-runs');
     expect(JSON.stringify(await client.listTools()).length).toBeLessThan(25_000);
     const begun = await call('run', { config: 'c.yaml', overrides: ['iterations=100000'] });

@@ -44,7 +44,7 @@ describe.skipIf(chromium === undefined)('pages in a browser', () => {
     [390, false],
     [390, true],
     [1440, false],
-  ])('hide no content and pass the accessibility checks at %i pixels (dark: %s)', async (width, dark) => {
+  ])('fit a window of %i pixels and pass some accessibility checks (dark: %s)', async (width, dark) => {
     for (const [name, file] of Object.entries(pages)) {
       await browser.open(file, { width, dark });
       expect(await browser.evaluate<string[]>(hiddenParts), name).toEqual([]);

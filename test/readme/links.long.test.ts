@@ -86,7 +86,7 @@ function problemsOf(files: ReadonlySet<string>): readonly string[] {
   return links.flatMap((link) => broken(link, files, read) ?? []);
 }
 
-describe('links in Markdown files', () => {
+describe('relative links in Markdown files', () => {
   it('point to existing files and headings in a checkout', () => {
     expect(problemsOf(new Set(filesBelow('')))).toEqual([]);
   });

@@ -65,7 +65,7 @@ describe('SKILL.md', () => {
   }, 400_000);
 });
 
-it.each(['SKILL.md', 'AGENTS.md'])('%s names only commands that exist', (file) => {
+it.each(['SKILL.md', 'AGENTS.md'])('commands after `npx policyloop` in %s exist', (file) => {
   const named = [...textOf(file).matchAll(/npx policyloop ([a-z]+)(?: ([a-z]+))?/g)];
   expect(named.length).toBeGreaterThan(2);
   for (const [, ...words] of named) {

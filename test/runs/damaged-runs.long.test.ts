@@ -110,7 +110,7 @@ describe('a damaged log', () => {
     },
   );
 
-  it('does not prevent show --iteration, but is rejected by readRun', async () => {
+  it('of calls does not prevent show --iteration, but is rejected by readRun', async () => {
     const { at, context, printed } = folder((path) =>
       edit(join(path, 'calls.jsonl'), (text) => {
         const lines = text.split('\n');

@@ -8,7 +8,7 @@ import { readPlayableRun } from '../../src/runs/open-run.js';
 const path = resolve(import.meta.dirname, '../../buffers/example-cartpole');
 
 describe('the example run in the repository', () => {
-  it('has the same returns that this version gives for its seeds', async () => {
+  it('has the first returns and the confirmed mean that this version gives for its seeds', async () => {
     const { config, family, manifest, recorded } = await readPlayableRun(path);
     expect(manifest.status).toBe('completed');
     const environment = await makeEnvironment(manifest.environment, config.environment.options);

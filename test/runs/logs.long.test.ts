@@ -19,7 +19,7 @@ async function syntheticRun(size = long) {
 }
 
 describe('the logs of a long run', () => {
-  it('take less than 8 kB per iteration with 400 evaluations in the prompt', async () => {
+  it('take less than 8 kB per iteration with up to 400 evaluations in the prompt', async () => {
     const path = await syntheticRun();
     const bytes = ['calls', 'evaluations', 'episodes', 'events'].map(
       (name) => statSync(join(path, `${name}.jsonl`)).size,
@@ -30,7 +30,7 @@ describe('the logs of a long run', () => {
     expect(prompts.reduce((sum, size) => sum + size) / long.iterations).toBeGreaterThan(25_000);
   });
 
-  it('reproduce every prompt in full, and contain new evaluations verbatim', async () => {
+  it('reproduce every prompt with all its lines, and contain the last evaluation verbatim', async () => {
     const path = await syntheticRun();
     const asked = openLogs(path).calls;
     let calls = 0;

@@ -18,7 +18,7 @@ const config = { ...quick, model: { provider: 'random' } } as const;
 const filesOf = (path: string) => readdirSync(path).toSorted();
 
 describe('a directory for a new run', () => {
-  it('is rejected unless it is empty', () => {
+  it('is accepted if it is empty, and rejected if it contains only a config', () => {
     const path = temporaryDirectory();
     requireEmpty(path);
     writeFileSync(join(path, 'config.yaml'), 'environment: CartPole-v1\n');
@@ -77,7 +77,7 @@ describe('resume rejects a run', () => {
   };
 
   it.each(['events', 'episodes', 'calls'] as const)(
-    'whose %s are missing, and truncates nothing',
+    'whose %s are missing, without truncating its evaluations',
     async (file) => {
       const path = await damaged((run) => rmSync(join(run, `${file}.jsonl`)));
       const evaluations = readRunFile(path, 'evaluations');

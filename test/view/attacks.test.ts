@@ -87,7 +87,7 @@ describe('the checks of Host and Origin', () => {
     '127.0.0.1.evil.example',
     '127.0.0.2',
     '127.0.0.1:1',
-  ])('reject a foreign host or a wrong port: %s', async (name) => {
+  ])('reject a foreign host, or a wrong or missing port: %s', async (name) => {
     expect(await statusFrom(name.includes(':') || name === 'localhost' ? name : `${name}:${port}`)).toBe(403);
   });
 

@@ -22,7 +22,7 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
     expect(await browser.evaluate(`document.cookie`)).toBe('');
   });
 
-  it('hides no content on a phone, and passes the accessibility checks', async () => {
+  it('fits a phone, without serious accessibility problems, on three kinds of pages', async () => {
     const [run, training] = [of('runs/growing'), of('runs/training')];
     await expectAllShown(view, ['/', run, training], { width: 390, dark: true });
   });
@@ -72,7 +72,7 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
     );
   });
 
-  it('can be used with the keyboard', async () => {
+  it('lets the keyboard focus the filter, and select and open a run', async () => {
     await open('/');
     await browser.press('Slash');
     expect(await browser.evaluate(`document.activeElement.id`)).toBe('filter');

@@ -13,7 +13,7 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
   it.each([
     [390, true],
     [1440, false],
-  ])('hides no content and passes the accessibility checks at %i pixels (dark: %s)', async (width, dark) => {
+  ])('fits a window of %i pixels, without serious accessibility problems (dark: %s)', async (width, dark) => {
     await expectAllShown(view, pages, { width, dark });
   });
 

@@ -118,7 +118,7 @@ describe('the list', () => {
 });
 
 describe('groups', () => {
-  it('have the same statistics as policyloop compare', async () => {
+  it('have the same confirmed means and intervals as policyloop compare', async () => {
     const found = await get<Record<string, GroupMeans>>('/api/groups?by=memory.best');
     const compared = byCommand('memory.best');
     const [cartPole] = compared.tasks;
@@ -146,7 +146,7 @@ describe('groups', () => {
 });
 
 describe('a comparison', () => {
-  it('of many runs in groups has a chart per environment and the verdicts of policyloop compare', async () => {
+  it('of groups has a chart per environment and as many "higher" verdicts as compare', async () => {
     const page = await get<SentPage>('/api/compare?by=memory.best');
     expect(chartsIn(page).map(({ series }) => series.length)).toEqual([groups - 1, 1]);
     const compared = byCommand('memory.best');

@@ -99,7 +99,7 @@ const itemsOf = async (query: string) =>
 const get = async <T = never>(path: string) => JSON.parse((await ask(path)).body) as T;
 
 describe('a client with the token', () => {
-  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('gets a 405 response to %s', async (method) => {
+  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('gets a 405 response to a %s of a page', async (method) => {
     expect((await ask('/api/page?of=a%20run', {}, method)).status).toBe(405);
   });
 
@@ -117,7 +117,7 @@ describe('a client with the token', () => {
     expect((await ask(path)).status).toBeLessThan(500);
   });
 
-  it('gets no file through a symbolic link in the directory', async () => {
+  it('gets a 404 response for a symbolic link in the directory', async () => {
     symlinkSync('/etc', join(place, 'linked'));
     expect((await ask('/api/page?of=linked')).status).toBe(404);
   });
@@ -129,7 +129,7 @@ describe('a request without a valid Authorization header', () => {
     ...['/api/place?token=', '/api/place?token=another'],
   ];
 
-  it('gets no data, only a hint to open the printed URL', async () => {
+  it('gets no data without the token in its URL, only a hint to open the printed URL', async () => {
     const wrong = [
       {},
       { cookie: `policyloop-view=${token}` },
@@ -149,7 +149,7 @@ describe('a request without a valid Authorization header', () => {
     expect(person.body).toMatch(/^open the address .* a token\n$/);
   });
 
-  it('gets an empty page without a cookie, whether or not its URL has the token', async () => {
+  it('to the URL of a page gets an empty page without a cookie, with or without the token', async () => {
     const { body } = await askAsStranger('/');
     expect(body).not.toMatch(/\bhere\b/);
     for (const path of ['/of/a%20run', '/compare', `/?token=${token}`, '/?token=guess']) {
@@ -161,7 +161,7 @@ describe('a request without a valid Authorization header', () => {
     expect((await askAsStranger(`/?token=${token}`, { host: 'evil.example' })).status).toBe(403);
   });
 
-  it('is answered if its URL has the token', async () => {
+  it('is answered if it is a GET and its URL has the token', async () => {
     expect((await askAsStranger(`/api/place?token=${token}`)).body).toBe('{"place":"here"}');
   });
 
@@ -278,7 +278,7 @@ describe('a run', () => {
     expect(message).toEqual({ of: 'grows' });
   });
 
-  it('is followed from the start by a page that opened before the run existed', async () => {
+  it('is followed by a page that opened before the run existed', async () => {
     const message = await told<{ of: string }>('/api/events?of=later', isStale, () =>
       cpSync(join(place, 'a run'), join(place, 'later'), { recursive: true }),
     );

@@ -62,7 +62,7 @@ describe('charts of a training run', () => {
     expect(lengths!.series[0]!.values).toEqual([20, 50]);
   });
 
-  it('are absent before the first step, and tolerate odd or incomplete rows', () => {
+  it('are absent without rows, and tolerate odd or incomplete ones', () => {
     expect(trainingCharts(rowsWith({}), words)).toEqual([]);
     const odd: Row[] = [{}, { step: 1 }, { loss: 1 }, { step: -1, loss: 0, kl: 1e300 }, { step: 1, loss: 2 }];
     const drawn = (rows: Readonly<Record<string, readonly Row[]>>) =>

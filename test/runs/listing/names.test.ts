@@ -123,7 +123,7 @@ describe('names that are not paths', () => {
     expect(findRun('3', here)).toBe(carts[1]);
   });
 
-  it('are rejected if they match several items or none, with a list of candidates', () => {
+  it('are rejected if they match nothing, or several items, which are listed', () => {
     expect(problemOf(() => findRun('cart', here))).toMatchObject({
       message: 'this name matches 2 runs or directories; choose one',
       alternatives: ['cart-2', 'cart-3'],

@@ -58,7 +58,7 @@ async function rows(table: keyof typeof runTables, runs: readonly string[], plac
 }
 
 describe('the rows of a table', () => {
-  it('give the figures and labels of each run', async () => {
+  it('give figures and tags of each run', async () => {
     expect(await rows('runs', ['3', 'faulty'])).toMatchObject([
       {
         run: 'faulty',
@@ -138,7 +138,7 @@ describe('policyloop export', () => {
     ).rejects.toThrow(/no such run/);
   });
 
-  it('with --charts writes the charts of each run and of their comparison, and lists them', async () => {
+  it('with --charts writes charts of runs and of their comparison, and lists them', async () => {
     const { context, printed } = recordingContext(cwd);
     const given = { format: 'csv', out: 'x', runsDir: 'buffers', json: true } as const;
     await exportCommand({ ...given, runs: ['3', 'faulty'], charts: 'figures' }, context);

@@ -26,7 +26,7 @@ const hitIn = (of: string) => ({
   hits: [{ of, iteration: 1, candidate: 0, attempt: 0, where: 'reply', before: '', match: of, after: '' }],
 });
 
-it('a page shows the response to its latest request, even if an earlier one is answered later', async () => {
+it('the search page shows the response to its last request, even if an earlier one is slower', async () => {
   const search = (q: string) =>
     render(html`<${SearchPage} query=${new URLSearchParams({ q })} />`, document.body);
   search('a');

@@ -205,7 +205,7 @@ describe('a table', () => {
     expect(names(body)).toEqual(['x', 'y', 'z', 'w']);
   });
 
-  it('labels its cells for a phone if it has many columns, and keeps its order if cells repeat', () => {
+  it('labels cells for a phone if it has many columns, and cannot be sorted if it hides repeats', () => {
     const columns = ['a', 'b', 'c', 'd', ''].map((title) =>
       text<string>(title, (row) => row, { grouped: title === 'a', spoken: 'last' }),
     );

@@ -56,7 +56,7 @@ describe('parallel coordinates as data', () => {
     expect(third! - second!).toBeLessThan(0.1);
   });
 
-  it('handle words, omitted values and numbers without a logarithm', () => {
+  it('handle words, null and numbers without a logarithm', () => {
     const odd = [run(0, 1, { a: 'null', b: '-1' }), run(1, 1, { a: 'x', b: '2' })];
     const plot = parallelData(
       [

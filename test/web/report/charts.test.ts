@@ -17,7 +17,7 @@ const heatMapOf = (run: RunData) =>
   heatMapIn({ part: parameterHeatMap(run, taskLabels(run.config.environment.id, run.policy)) });
 
 describe('the learning curve', () => {
-  it('marks every evaluation, with a note and a link to its proposal', () => {
+  it('draws every evaluation, and the last one has a note and a link to its proposal', () => {
     const { at, links, notes, series } = curveOf(data);
     expect(series[0]!.values).toEqual(data.entries.map(({ score }) => score));
     expect(notes!.at(-1)).toMatch(/^Iteration 30: [\d.]+, 20 episodes from \d+ to \d+; best so far [\d.]+$/);

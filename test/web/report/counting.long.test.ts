@@ -31,7 +31,7 @@ describe('four accepted proposals and four failed revisions', () => {
     expect(skipRevisions(logged).filter(isRejected)).toEqual([]);
   });
 
-  it('are reported as such on the page', () => {
+  it('give four failed calls and no lost proposal on the page', () => {
     const text = visibleText(renderReport({ ...fixture, calls })).replaceAll('\u202f', '');
     expect(text).toContain('every proposal succeeded in the end');
     expect(text).not.toMatch(/proposals? lost/);
@@ -40,7 +40,7 @@ describe('four accepted proposals and four failed revisions', () => {
   });
 });
 
-it('a lost proposal counts once, whatever other calls were made', () => {
+it('a lost proposal counts once, even among failed revisions', () => {
   const lost = fixture.calls.map((call) =>
     call.iteration === 2
       ? { ...call, outcome: { kind: 'rejected', failure: { kind: 'missing' } } as const }
@@ -65,7 +65,7 @@ it('an aborted call is not a failure', () => {
   expect(text).toContain('Failed calls 0 of 4');
 });
 
-it('a run records the purpose of every call, and its figures count only proposals', async () => {
+it('logged calls have a purpose; corrections and revisions do not count as proposals', async () => {
   const model = seededModel(0.4);
   const { path } = await runExperimentFrom(
     { ...quick, model: { provider: 'ollama', name: 'scripted' }, critic: { distance: 1, every: 2 } },

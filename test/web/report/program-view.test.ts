@@ -40,7 +40,7 @@ it('parentOf finds the tuned, revised or edited program, or else the best one in
   expect(parentOf(programOf(4, 0, 14), { config: edits, entries })).toBe(entries[2]);
 });
 
-it("the lineage lists new bests with their parents, which programs found by a search don't have", () => {
+it('the lineage lists new bests after the warm-up with their parents; those of baselines have none', () => {
   const entries = [
     programOf(0, 1, 10),
     programOf(0, 2, 11),
@@ -82,7 +82,7 @@ it('withoutProgram keeps only the text around a program', () => {
   expect(withoutProgram('```\nparams[0]: 1\n```')).toBe('```\nparams[0]: 1\n```');
 });
 
-it('a program found by a search is shown as source, not as the numbers of the reply', () => {
+it('a program found by a search is shown as source, not as parameters', () => {
   const call = callOf({ outcome: { kind: 'accepted', parameters: [12, 5], program: 'program 12' } });
   const entry = programOf(1, 5, 12, { tuned: true });
   const text = iterationText({ iteration: 1, evaluations: [entry], calls: [call] });

@@ -22,7 +22,7 @@ const message = fc.record({
 });
 
 describe('packPrompts', () => {
-  it('is lossless', () => {
+  it('is lossless for prompts that fit', () => {
     fc.assert(
       fc.property(fc.array(fc.array(message, { maxLength: 4 }), { maxLength: 6 }), (prompts) => {
         expect(unpack(packPrompts(prompts))).toEqual(prompts);

@@ -60,14 +60,14 @@ describe('renderReport', () => {
     expect(unconfirmed).toContain('interrupted by the user');
   });
 
-  it('shows every reply, and explains failures', () => {
+  it('shows every reply, and names absent parameters', () => {
     for (const call of data.calls) {
       if (call.completion !== undefined) expect(text).toContain(collapse(call.completion.text));
     }
     expect(text).toContain('Found 8 of 10 parameters; absent: params[8], params[9].');
   });
 
-  it('counts failures by kind', () => {
+  it('counts failed calls, and those with values out of range', () => {
     const failed = data.calls.filter(({ outcome }) => outcome.kind !== 'accepted');
     const ofRange = failed.filter(
       ({ outcome }) => outcome.kind === 'rejected' && outcome.failure.kind === 'range',
@@ -166,7 +166,7 @@ describe('the report of an unusual run', () => {
 });
 
 describe('the size of a report', () => {
-  it('stays below 2.5 million characters with 400 iterations and prompts of 40 KB', () => {
+  it('stays below 2.5 million characters with 400 iterations and prompts of about 40 KB', () => {
     const long = runFixture({ iterations: 400, historyCharacters: 40_000 });
     const prompts = long.calls
       .flatMap(({ messages }) => messages)

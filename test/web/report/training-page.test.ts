@@ -41,7 +41,7 @@ it('the text and the page of a training run show the same best result', () => {
   );
 });
 
-it('hostile text in a training run stays text, and only a few of 20,000 samples are shown', () => {
+it('hostile text in a training run stays text, and a page of 20,000 samples stays short', () => {
   const evil = '</script><script>alert(1)</script><img src=x onerror=alert(2)>';
   const path = training(
     {

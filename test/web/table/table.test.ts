@@ -136,7 +136,7 @@ describe('groups', () => {
     );
   });
 
-  it('show the means of numbers, and the values that all items share', () => {
+  it('show means, shared values, or how many values there are', () => {
     const own = groups[0]!.items;
     const shown = (key: string) => groupValue(own, fieldOf(key));
     expect(shown('tokens')).toBe(20);
