@@ -30,7 +30,6 @@ export function createModelSpeakers(
     send,
     unfinishedCalls,
   }: {
-    /** Time left in milliseconds. */
     readonly msLeft: number;
     readonly send: RunDirectory['send'];
     /** Calls that an earlier process made for a batch of games that it didn't complete. */

@@ -28,7 +28,6 @@ import { type SlurmConfig, type SweepConfig, slurmKind, slurmSchema, sweepKind }
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** Path of the file that was read. */
   readonly file: string;
   /** Notes for the user, e.g. on changes made by an import and side effects of overrides. */
   readonly notes: readonly string[];

@@ -33,7 +33,6 @@ export interface BufferEntry extends ScoredParameters {
   readonly lengths: readonly number[];
 }
 
-/** A candidate and its policy. */
 export type Candidate = Pick<BufferEntry, 'iteration' | 'candidate' | 'parameters' | 'program'>;
 
 /** All evaluations of a run, oldest first. Append-only. */

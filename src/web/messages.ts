@@ -10,7 +10,6 @@ export interface PageContent<T> {
   readonly keys?: readonly string[];
 }
 
-/** The config keys of all runs. */
 export interface ConfigKeys {
   readonly keys: readonly string[];
   /** Keys whose values differ between runs. */

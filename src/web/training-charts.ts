@@ -11,7 +11,6 @@ export interface TrainingLabels {
   readonly unit: 'step' | 'update';
   /** Name of the quantity that evaluations measure, such as `held-out mean return`. */
   readonly quantity: string;
-  /** Title of the reward chart. */
   readonly rewardTitle: string;
   /** Gradients with a larger norm are clipped. */
   readonly maxGradientNorm?: number | undefined;

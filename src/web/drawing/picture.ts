@@ -24,7 +24,6 @@ export interface LegendEntry {
   readonly isDashed?: boolean;
 }
 
-/** Draws the sample of an entry. */
 export function legendSample({ color, draw, isDashed = false }: LegendEntry): Content {
   const [d, width] = samples[draw];
   const ink = `var(${color})`;
