@@ -47,6 +47,14 @@ describe('writeAtomic', () => {
     expect(readdirSync(join(output, '..'))).toEqual(['out']);
   });
 
+  it('replaces a draft whose writer was killed while taking over an earlier lock', () => {
+    const output = join(temporaryDirectory(), 'out');
+    writeFileSync(`${output}.partial`, 'half');
+    writeFileSync(`${output}.partial.lock.${2 ** 30}`, '');
+    writeSecond(output);
+    expect(readdirSync(join(output, '..'))).toEqual(['out']);
+  });
+
   it('can be repeated by the same process, and leaves no lock', () => {
     const output = join(temporaryDirectory(), 'out');
     const again =
