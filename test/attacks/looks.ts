@@ -28,12 +28,8 @@ const token = 'a-token-of-looks';
 /** @param cwd whose `buffers` holds the runs, and whose `out` takes what is written */
 export async function openLooks(cwd: string) {
   const view = await startView({
-    ...{
-      roots: [{ path: join(cwd, 'buffers'), prefix: '' }],
-      directoryName: 'here',
-      host: '127.0.0.1',
-      port: 0,
-    },
+    ...{ roots: [{ path: join(cwd, 'buffers'), prefix: '' }], directoryName: 'here' },
+    ...{ host: '127.0.0.1', port: 0 },
     milliseconds: () => performance.now(),
     ...{ note: () => undefined, token, pages: pageBuilders },
   });

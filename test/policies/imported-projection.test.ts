@@ -3,29 +3,27 @@ import { parseConfig } from '../../src/config/load.js';
 import { assemble } from '../../src/experiment/setup/assemble.js';
 import { quick, runExperimentFrom } from '../support/experiments.js';
 
-const projected = (seed: number, low = -6) => ({
-  kind: 'linear' as const,
-  projection: { rank: 4, seed },
-  low,
-});
+interface Settings {
+  readonly seed: number;
+  readonly low?: number;
+  readonly bias?: boolean;
+}
 
-type Policy = ReturnType<typeof projected> & { readonly bias?: boolean };
-
-const configWith = (policy: Policy | undefined, warmup: object = {}) => ({
-  ...quick,
-  model: { provider: 'random' } as const,
-  policy,
-  warmup,
-});
+const configWith = ({ seed, ...policy }: Settings, warmup: object) => {
+  const projection = { rank: 4, seed };
+  return {
+    ...quick,
+    model: { provider: 'random' },
+    policy: { kind: 'linear', projection, ...policy },
+    warmup,
+  } as const;
+};
 
 it('warmup.from imports policies only from a run whose policy has the same settings, except its range', async () => {
-  const earlier = await runExperimentFrom(configWith(projected(1), { policies: 4 }));
-  const assembled = (policy?: Policy) =>
-    assemble(parseConfig(configWith(policy, { from: earlier.path })), {});
-  for (const policy of [projected(1), projected(1, -7)])
-    expect((await assembled(policy)).imported.length).toBeGreaterThan(3);
-  for (const policy of [projected(2), { ...projected(1), bias: false }, undefined])
-    await expect(assembled(policy)).rejects.toThrow(
-      /warmup\.from: .*differs in more than low, high and decimals/,
-    );
+  const { path: from } = await runExperimentFrom(configWith({ seed: 1 }, { policies: 4 }));
+  const assembled = (settings: Settings) => assemble(parseConfig(configWith(settings, { from })), {});
+  for (const settings of [{ seed: 1 }, { seed: 1, low: -7 }])
+    expect((await assembled(settings)).imported.length).toBeGreaterThan(3);
+  for (const settings of [{ seed: 2 }, { seed: 1, bias: false }])
+    await expect(assembled(settings)).rejects.toThrow(/warmup\.from: .* more than low, high and decimals/);
 });

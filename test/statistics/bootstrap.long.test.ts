@@ -104,7 +104,7 @@ const piled: Readonly<Record<string, readonly [draw: DrawPair, truth: number]>> 
 };
 
 it.each(Object.entries(piled))(
-  'six pairs rarely give a wrong interval, or a verdict without a difference: %s',
+  'six pairs rarely give a wrong interval or verdict: %s',
   (_, [draw, truth]) => {
     const random = createGenerator(29);
     let [covered, wrong] = [0, 0];

@@ -78,10 +78,7 @@ describe('a policy module', () => {
   it.each([
     ['return { parameters: { count: 1, low: 0, high: 1 } };', 'build of the policy created by'],
     ['return { build() {}, parameters: { count: 1, low: 2, high: 1 } };', 'low must be below high'],
-    [
-      'return { build() {}, parameters: { count: 1, low: 0, high: 1, choices: [0.25, 1] } };',
-      'more decimals',
-    ],
+    ['return { build() {}, parameters: { count: 1, low: 0, high: 1, choices: [0.25, 1] } };', 'decimals'],
     [
       'return { build: () => () => 7, parameters: { count: 1, low: 0, high: 1 } };',
       'the policy returned 7, which is not an action of CartPole-v1',
