@@ -71,11 +71,11 @@ const tooLong: Check = ({ recipe, train, validation, lengths, context = Number.P
   };
 };
 
-const emptySplit: Check = ({ train, validation, plan }) => {
+const emptySplit: Check = ({ recipe, train, validation, plan }) => {
   if (train.length > 0 && (validation.length > 0 || plan.kind === 'none')) return undefined;
   return {
     message: train.length > 0 ? 'no validation examples' : 'nothing is left to train on',
-    hint: 'add runs with other seeds, or change --validation or --recipe',
+    hint: `add runs with other seeds, or change --validation or --${recipe === 'demonstrations' ? 'min-return' : 'recipe'}`,
   };
 };
 

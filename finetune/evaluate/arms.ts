@@ -61,10 +61,10 @@ export function openArms(
   }
   // Local models get the chat template variables that the tuned model was trained with.
   const { paths } = tunedArm;
-  const template = paths === undefined ? {} : templateVariables(paths.adapter ?? paths.model);
-  const variables = Object.keys(template).length === 0 ? [] : [`model.template=${JSON.stringify(template)}`];
+  const variables = paths === undefined ? {} : templateVariables(paths.adapter ?? paths.model);
+  const settings = Object.keys(variables).length === 0 ? [] : [`model.template=${JSON.stringify(variables)}`];
   const modelArms = [resolvedBase, tunedArm].map((arm) =>
-    arm.paths === undefined ? arm : { ...arm, overrides: [...arm.overrides, ...variables] },
+    arm.paths === undefined ? arm : { ...arm, overrides: [...arm.overrides, ...settings] },
   );
   return [...modelArms, ...baselineArms(baselines)];
 }

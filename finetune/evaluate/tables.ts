@@ -126,7 +126,7 @@ const scopeTexts: Readonly<Record<GroupResult['group'], (group: GroupResult) => 
   transfer: ({ experiments }) => `transfer to new environments (${plural(experiments.length, 'experiment')})`,
 };
 
-/** Reasons to be careful with the comparison, by model. */
+/** Reasons to be careful with the comparison, arm by arm. */
 export function cautions({ arms, runs }: Evaluation): readonly string[] {
   return arms.flatMap(({ name }) => {
     const finished = runs.flatMap(({ arm, figures }) =>

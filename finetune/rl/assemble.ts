@@ -8,7 +8,7 @@ import { identityOf, initialState } from '../engine/checkpoint.js';
 import { openSampler } from '../engine/sampler.js';
 import { elementCount, type TrainableSpec, trainedParameters } from '../engine/trainable.js';
 import type { Parameter } from '../engine/training-session.js';
-import { openModel, type PlannedModel, planModel } from '../train/method.js';
+import { openModel, type PlannedModel, planModelTraining } from '../train/method.js';
 import { policyObjective } from '../train/objectives/policy.js';
 import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { fixedSettings } from '../train/train-config.js';
@@ -35,7 +35,7 @@ export function planLearning(config: LearningConfig, env: PlannedLearning['env']
     reused: config.epochs * config.minibatches > 1,
     maxCompletionTokens: maxTokens,
   });
-  return { ...planModel(config), config, objective, env };
+  return { ...planModelTraining(config), config, objective, env };
 }
 
 export type OpenedTrainer = Omit<OnlineLearning, 'task'> & {

@@ -60,7 +60,7 @@ const rewardSchema = z
       .describe('True to shuffle the returns of each group, as a check: the model should then learn nothing'),
   })
   .prefault({})
-  .describe('Rewards of episodes');
+  .describe('How episodes are rewarded');
 
 const evaluationSchema = z
   .strictObject({

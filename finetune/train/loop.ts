@@ -22,7 +22,7 @@ export interface TrainingLoop {
   evaluate(isLast: boolean): Promise<TrainingEvent | undefined>;
   /** Writes a result before the last evaluation, which can take long and may be stopped. */
   write?(): Promise<void>;
-  /** True once training is over, even before its last step. */
+  /** True once training is finished, which may be before its last step (early stopping). */
   isOver?(): boolean;
   /** State other than weights that the next step depends on; stored in checkpoints. */
   progress?(): string | undefined;

@@ -84,7 +84,7 @@ export interface PlannedModel {
 }
 
 /** @throws UserError if the model can't be read or trained like this, or the result would overwrite a model */
-export function planModel({ ignoreKeys, model, output, ...config }: ModelSettings): PlannedModel {
+export function planModelTraining({ ignoreKeys, model, output, ...config }: ModelSettings): PlannedModel {
   const decoder = withModelField('model', () => readDecoderConfig(model, ignoreKeys));
   requireGradients(decoder);
   const method = resolveMethod(decoder, config.method, model);

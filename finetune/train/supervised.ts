@@ -21,7 +21,7 @@ import { guardMemory, type Parameter, parameterCount } from '../engine/training-
 import { templateAlarms } from './alarms.js';
 import type { EventOf, TrainingEvent } from './events.js';
 import { evaluationStoppedError, rejectNonFinite, runLoop, type TrainingHooks } from './loop.js';
-import { openModel, type PlannedModel, planModel, writeResult } from './method.js';
+import { openModel, type PlannedModel, planModelTraining, writeResult } from './method.js';
 import { type ComparedExample, dpo, dpoInputs, sft, sftInputs } from './objectives/supervised.js';
 import { likelihood } from './objectives/terms.js';
 import {
@@ -63,7 +63,7 @@ export async function fineTune(
   data: ConversationSplits,
   hooks: TrainingHooks = {},
 ): Promise<FineTuneResult> {
-  const plan = planModel(config);
+  const plan = planModelTraining(config);
   const model = await openModel(plan, config);
   return guardMemory('training', () => learn(config, data, plan, model, hooks));
 }

@@ -1,6 +1,6 @@
 import type { MaybeProblem, Problem } from '../base/errors.js';
 import { plural } from '../base/text/numbers.js';
-import { embeddedModel } from '../models/local/settings.js';
+import { embeddedModelPath } from '../models/local/settings.js';
 import type { BuiltInPolicyConfig, PolicyConfig, QTableConfig } from '../policies/settings.js';
 import { selectedCount } from '../prompting/context/history.js';
 import { isBaselineName } from './baselines.js';
@@ -82,7 +82,7 @@ function programProblems(config: Config): readonly MaybeProblem[] {
     ...proposers.map(
       ({ config, field }) =>
         config.provider === 'local' &&
-        config.path === embeddedModel && {
+        config.path === embeddedModelPath && {
           field: `${field}.path`,
           value: config.path,
           message: 'is the embedded model, which only proposes numbers, but the policies are programs',

@@ -75,7 +75,7 @@ export function drawEpisode(
   return {
     seed,
     ...(episode >= 0 && { episode }),
-    // If the evaluation was cut short, it may not include this episode.
+    // An episode chosen by its seed may not belong to the evaluation.
     ...(entry.returns[episode] !== undefined && { recorded: entry.returns[episode] }),
     replay: playback,
     animation: { title, moments: playback.moments, pace: playback.pace },

@@ -47,7 +47,7 @@ export function proposeCandidates(
   });
 }
 
-/** Returns the functions that read replies, and the grammar of an answer. */
+/** Returns `read`, which reads replies; for vectors, the grammar; for programs, `programOf`, which finds the source. */
 export function replyReaders({
   original,
   encoding,

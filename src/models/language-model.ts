@@ -19,7 +19,7 @@ export interface AnswerGrammar {
   readonly number: NumberKind;
   /** Text after the last number. If set, only thinking and white space may precede the answer, and nothing follows. */
   readonly closing?: string;
-  /** Lower-case start of any spelling of a label. It must not start a list before the answer, or occur after it. */
+  /** Lower-case prefix of every spelling of a label. Before the answer, no list follows it; after, it can't occur. */
   readonly mention: string;
   /** Key of the list in a JSON answer. */
   readonly key: string;

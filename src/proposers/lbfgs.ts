@@ -13,11 +13,12 @@ const maxPairs = 10;
 const [sufficientDecrease, sufficientFlattening] = [1e-3, 0.9];
 /** Maximum number of evaluations per line search. */
 const maxTries = 20;
+const squaredNorm = (x: Float64Array) => dot(x, x);
 
 type Objective = (x: Float64Array) => Promise<Omit<Point, 'x'>>;
 interface StepPair {
   readonly step: Float64Array;
-  readonly slopeChange: Float64Array;
+  readonly gradientChange: Float64Array;
 }
 
 /** @returns the final point, after at most `iterations` steps */
@@ -30,9 +31,9 @@ export async function minimize(evaluate: Objective, start: Float64Array, iterati
     const direction = searchDirection(point.gradient, pairs);
     const next = await lineSearch(evaluate, point, direction, pairs.length === 0 ? Math.min(1, 1 / norm) : 1);
     if (next === undefined) break;
-    const pair = { step: axpy(next.x, -1, point.x), slopeChange: axpy(next.gradient, -1, point.gradient) };
+    const pair = { step: axpy(next.x, -1, point.x), gradientChange: axpy(next.gradient, -1, point.gradient) };
     // Only pairs with positive curvature keep the approximate Hessian positive definite.
-    if (dot(pair.step, pair.slopeChange) > 1e-12 * dot(pair.slopeChange, pair.slopeChange)) pairs.push(pair);
+    if (dot(pair.step, pair.gradientChange) > 1e-12 * squaredNorm(pair.gradientChange)) pairs.push(pair);
     if (pairs.length > maxPairs) pairs.shift();
     point = next;
   }
@@ -43,16 +44,16 @@ export async function minimize(evaluate: Objective, start: Float64Array, iterati
 function searchDirection(slope: Float64Array, pairs: readonly StepPair[]): Float64Array {
   let q: Float64Array = slope;
   const factors: number[] = [];
-  for (const { step, slopeChange } of pairs.toReversed()) {
-    const factor = dot(step, q) / dot(step, slopeChange);
+  for (const { step, gradientChange } of pairs.toReversed()) {
+    const factor = dot(step, q) / dot(step, gradientChange);
     factors.unshift(factor);
-    q = axpy(q, -factor, slopeChange);
+    q = axpy(q, -factor, gradientChange);
   }
   const last = pairs.at(-1);
-  const scale = last ? dot(last.step, last.slopeChange) / dot(last.slopeChange, last.slopeChange) : 1;
+  const scale = last ? dot(last.step, last.gradientChange) / squaredNorm(last.gradientChange) : 1;
   let r: Float64Array = q.map((value) => scale * value);
-  for (const [i, { step, slopeChange }] of pairs.entries())
-    r = axpy(r, factors[i]! - dot(slopeChange, r) / dot(step, slopeChange), step);
+  for (const [i, { step, gradientChange }] of pairs.entries())
+    r = axpy(r, factors[i]! - dot(gradientChange, r) / dot(step, gradientChange), step);
   return r.map((value) => -value);
 }
 

@@ -74,7 +74,7 @@ export function createPlanDisplay(
     end(entry: PlanEntry, { kind, message }: RunEnd) {
       runProgress.delete(entry);
       doneCount++;
-      if (kind === 'failed') note(`${entry.path}: ${message}; no more runs of ${entry.arm}`);
+      if (kind === 'failed') note(`${entry.path}: ${message}; the other runs of ${entry.arm} are skipped`);
       else showRun(entry);
       // The output of the last run already shows that all runs have ended.
       if (doneCount < entries.length) update([entry.path]);

@@ -51,7 +51,7 @@ export function withSettings(place: LocatedItem | undefined, item: Item, keys: r
 }
 
 /** Adds to each run all settings of its config, and the name of its group as in `policyloop compare`. */
-export function exportedRuns(places: readonly LocatedRun[]): readonly ExportedRun[] {
+export function runsToExport(places: readonly LocatedRun[]): readonly ExportedRun[] {
   const { keys } = configKeys(places);
   const tasks = groupRuns(
     places.flatMap((place) => configuredRun(place) ?? []),

@@ -7,7 +7,7 @@ import { type Axis, type Chart, downsample, type Series } from './chart.js';
 type Row = Readonly<Record<string, number>>;
 
 /** Texts and settings that the metrics don't contain. */
-export interface TrainingLabels {
+export interface TrainingChartOptions {
   readonly unit: 'step' | 'update';
   /** Name of the quantity that evaluations measure, such as `held-out mean return`. */
   readonly quantity: string;
@@ -55,7 +55,7 @@ const maxRows = 1024;
 /** @param metrics lines of `metrics.jsonl`. @returns main charts first; empty until the first step or evaluation */
 export function trainingCharts(
   metrics: readonly Readonly<Record<string, unknown>>[],
-  labels: TrainingLabels,
+  labels: TrainingChartOptions,
 ): readonly Chart[] {
   const rowsOf = (kind: string) =>
     downsample(metrics.filter((metric) => metric.kind === kind).map(numbersIn), maxRows, (stretch) => [
@@ -130,7 +130,7 @@ interface MainMetric {
 }
 
 /** Shows the metric of each step in the background, its moving average, the measurements and the best of them. */
-function mainChart(main: MainMetric, labels: TrainingLabels): Chart {
+function mainChart(main: MainMetric, labels: TrainingChartOptions): Chart {
   const { steps, heldOutRows = [], isBetter, measured = '', name, title } = main;
   const { at, valuesOf } = stepAxis([...steps, ...heldOutRows]);
   const numbers = steps.map((row) => row[name]!);
@@ -178,7 +178,7 @@ function mainChart(main: MainMetric, labels: TrainingLabels): Chart {
   };
 }
 
-const xAxis = ({ unit }: TrainingLabels): Axis => ({ title: capitalize(unit), kind: 'whole' });
+const xAxis = ({ unit }: TrainingChartOptions): Axis => ({ title: capitalize(unit), kind: 'whole' });
 
 /** Returns the steps of the rows, ascending, and a function that returns a value of some rows at each step. */
 function stepAxis(rows: readonly Row[]) {
@@ -193,7 +193,7 @@ function stepAxis(rows: readonly Row[]) {
 function smallChart(
   rows: readonly Row[],
   [, name, title, kind = 'number']: (typeof chartSpecs)[number],
-  labels: TrainingLabels,
+  labels: TrainingChartOptions,
 ): Chart {
   const { at, valuesOf } = stepAxis(rows);
   const values = valuesOf(rows, (row) => row[name]!);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createGenerator } from '../../src/base/random/generator.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
-import { embeddedModel, modelDirectory } from '../../src/models/local/settings.js';
+import { embeddedModelPath, modelDirectory } from '../../src/models/local/settings.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { checkUsage, maxPromptTokens, minPromptTokens } from '../../src/models/reply-faults.js';
 
@@ -37,7 +37,7 @@ describe('token bounds', () => {
 });
 
 describe('a server with the embedded model', () => {
-  const tokenizer = openTokenizer(modelDirectory(embeddedModel));
+  const tokenizer = openTokenizer(modelDirectory(embeddedModelPath));
   const random = createGenerator(4);
   const system: ChatMessage = {
     role: 'system',

@@ -24,7 +24,7 @@ describe('the variables of templates', () => {
     expect(documented).toEqual(known);
   });
 
-  it('include the environment facts, listed in prompts/README.md', () => {
+  it('of the environment are those listed in prompts/README.md', () => {
     const readme = readFileSync(join(packageRoot(), 'prompts', 'README.md'), 'utf8');
     const documented = cellsOf(readme).flatMap(([fact = '', names = '']) =>
       fact.startsWith('`facts.') ? names.split(', ').map((name) => `${name}: ${fact.slice(7, -1)}`) : [],

@@ -149,7 +149,7 @@ describe('a request without a valid Authorization header', () => {
     expect(person.body).toMatch(/^open the address .* a token\n$/);
   });
 
-  it('to the URL of a page gets an empty page without a cookie, with or without the token', async () => {
+  it('to the URL of a page gets an empty page and no cookie, even if the URL has the token', async () => {
     const { body } = await askAsStranger('/');
     expect(body).not.toMatch(/\bhere\b/);
     for (const path of ['/of/a%20run', '/compare', `/?token=${token}`, '/?token=guess']) {

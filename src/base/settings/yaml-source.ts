@@ -58,7 +58,7 @@ export function parseSource(text: string, file: string, version: '1.1' | '1.2' =
     const { line, col } = lineCounter.linePos(offset);
     return { file, line: Math.max(1, line), column: Math.max(1, col) };
   };
-  // `yaml` also reports the errors that result from the first one at a location.
+  // Keep only the first error at each location, because the later ones result from it.
   const errors = new Map(
     [...document.errors, ...document.warnings].toReversed().map((error) => [error.pos[0], error]),
   );

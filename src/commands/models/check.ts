@@ -21,7 +21,7 @@ export const options = (y: Argv) =>
     .example('$0 models check tuned/adapter', 'check that the adapter fits its base');
 
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
-  const { embeddedModel, modelDirectory } = await import('../../models/local/settings.js');
+  const { embeddedModelPath: embeddedModel, modelDirectory } = await import('../../models/local/settings.js');
   const { adapterSummary, adapterRows, isAdapter } = await import(
     '../../models/local/summary/adapter-summary.js'
   );

@@ -39,13 +39,13 @@ export async function execute(
   pages: StudyPageBuilders,
 ): Promise<number> {
   const { exportEventFiles, exportRuns, selectRuns } = await import('../../runs/tables/export.js');
-  const { exportedRuns } = await import('../../view/run-data.js');
+  const { runsToExport } = await import('../../view/run-data.js');
   const { exportCharts } = await import('../../view/pages.js');
   const folders = { cwd, runsDir: args.runsDir };
   const out = resolve(cwd, args.out);
   const areCurves = format === 'tensorboard' && charts === undefined;
   const exportTables = () => {
-    const runs = exportedRuns(selectRuns(args.runs, folders));
+    const runs = runsToExport(selectRuns(args.runs, folders));
     return format === 'tensorboard' ? exportEventFiles(runs, out) : exportRuns(runs, format, out);
   };
   const written =

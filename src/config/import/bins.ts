@@ -78,7 +78,7 @@ export function binsOf(foreign: ForeignConfig, id: string) {
       field: 'states',
       message: 'a Q-table needs discrete states, but neither states nor num_…_bins defines any bins',
       value: states,
-      hint: 'list values for all dimensions in states, or remove states and continuous for a linear policy',
+      hint: 'list the bins of every dimension in `states`, or, for a linear policy, remove `states` and `continuous`',
     });
   const keys = dividedDimensions.flatMap(([key]) => key ?? []);
   return { bins, keys: keys.length > 0 ? keys : ['states'] };

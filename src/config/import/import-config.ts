@@ -4,7 +4,7 @@ import { Document } from 'yaml';
 import { closestMatch, UserError } from '../../base/errors.js';
 import { isMapping } from '../../base/settings/schema.js';
 import { carry, drop, type ForeignConfig, type ImportDraft, type ImportNote, keyValue } from './draft.js';
-import { finetuneKeys, importFinetune, runnerOf } from './llm-rl-finetune.js';
+import { importFinetune, llmRlFinetuneKeys, runnerOf } from './llm-rl-finetune.js';
 import { importProps, propsKeys } from './props.js';
 
 export interface ImportedConfig {
@@ -28,7 +28,7 @@ export function importConfig(foreign: ForeignConfig): ImportedConfig {
   const isFinetune = isForFinetune(foreign);
   const draft: ImportDraft = { foreign, config: {}, notes: [] };
   (isFinetune ? importFinetune : importProps)(draft);
-  const knownKeys: readonly string[] = isFinetune ? finetuneKeys : propsKeys;
+  const knownKeys: readonly string[] = isFinetune ? llmRlFinetuneKeys : propsKeys;
   const notedKeys = new Set(draft.notes.map(({ key }) => key.split('.')[0]));
   for (const key of Object.keys(foreign)) {
     if (notedKeys.has(key)) continue;
@@ -59,7 +59,7 @@ function isForFinetune(foreign: ForeignConfig): boolean {
     });
   const ownKeyCount = (keys: readonly string[], others: readonly string[]) =>
     Object.keys(foreign).filter((key) => keys.includes(key) && !others.includes(key)).length;
-  return ownKeyCount(finetuneKeys, propsKeys) > ownKeyCount(propsKeys, finetuneKeys);
+  return ownKeyCount(llmRlFinetuneKeys, propsKeys) > ownKeyCount(propsKeys, llmRlFinetuneKeys);
 }
 
 /** The imported key whose target path shares the most leading keys with `path`; undefined if none shares any. */

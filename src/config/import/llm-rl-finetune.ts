@@ -16,7 +16,7 @@ import {
 import { chooseEnvironment, hasFiniteStates, importEnvironment, importOptions } from './environment.js';
 import { importModel } from './model.js';
 
-export const finetuneKeys: readonly string[] = [
+export const llmRlFinetuneKeys: readonly string[] = [
   ...binKeys,
   ...'task experiments num_episodes gym_env_name render_mode logdir continuous actions states'.split(' '),
   ...'num_action_bins rank grid_size is_slippery max_traj_count max_traj_length template_dir'.split(' '),

@@ -87,7 +87,7 @@ export async function openEnvironment(
     return openOpenEnv(id, options, { timeoutMs, parallel: parallel ?? 1 });
   }
   const python = source.python ?? env.POLICYLOOP_PYTHON ?? 'python3';
-  const settings = { python, modules, timeoutMs, parallel: parallel ?? 32, processes };
+  const settings = { python, modules, timeoutMs, episodesPerProcess: parallel ?? 32, processes };
   if (id.startsWith('textworld-express:')) {
     const { openTextWorldExpress } = await import('../remote/textworld-express.js');
     return openTextWorldExpress(id, options, settings);

@@ -14,7 +14,7 @@ export interface PythonSettings {
   /** Time limit for a reset or step. The limit for starting a process is at least a minute. */
   readonly timeoutMs: number;
   /** Episodes per process. */
-  readonly parallel: number;
+  readonly episodesPerProcess: number;
   readonly processes: number;
 }
 
@@ -133,7 +133,7 @@ export async function openPythonEnvironment(
   options: Readonly<Record<string, unknown>>,
   settings: PythonSettings,
 ): Promise<RemoteEnvironment> {
-  const { python, modules, parallel, processes } = settings;
+  const { python, modules, episodesPerProcess, processes } = settings;
   const name = id.slice('gymnasium:'.length);
   const describeFailure: DescribeFailure = ({ kind, message, details }) => {
     if (kind === 'import') {
@@ -167,7 +167,7 @@ export async function openPythonEnvironment(
     settings,
   );
   const createBatch = (index: number): EpisodeBatch => ({
-    slotCount: parallel,
+    slotCount: episodesPerProcess,
     reset: async (seeds) => (await workers.ask(index, resetReplySchema, { reset: seeds })).observations,
     step: async (moves) => {
       const request = { step: moves.map(({ slot, action }) => [slot, action]) };

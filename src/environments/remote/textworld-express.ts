@@ -102,7 +102,7 @@ export async function openTextWorldExpress(
   settings: PythonSettings,
 ): Promise<RemoteEnvironment> {
   const { game, params, fold, maxSteps } = parseExpressGame(id, options);
-  const { python, parallel, processes } = settings;
+  const { python, episodesPerProcess, processes } = settings;
   const describeFailure: DescribeFailure = ({ kind, message }) => {
     if (kind === 'import')
       return {
@@ -128,7 +128,8 @@ export async function openTextWorldExpress(
     settings,
   );
   await workers.description();
-  const slotCount = ownProcessGames.includes(game) ? Math.min(parallel, maxProcesses) : parallel;
+  const limit = ownProcessGames.includes(game) ? maxProcesses : episodesPerProcess;
+  const slotCount = Math.min(episodesPerProcess, limit);
   return {
     id,
     observationSpace: { kind: 'text' },

@@ -14,7 +14,7 @@ import { historyBudget } from '../../config/resolve.js';
 import { stagesOf } from '../../config/stages.js';
 import { returnRange } from '../../environments/catalogue/known-bounds.js';
 import type { ModelContext } from '../../models/language-model.js';
-import { embeddedModel } from '../../models/local/settings.js';
+import { embeddedModelPath } from '../../models/local/settings.js';
 import { limitField } from '../../runs/calls.js';
 import type { Assembly } from '../setup/assemble.js';
 import { ledgerOf } from '../setup/open-experiment.js';
@@ -124,7 +124,7 @@ function promptFindings({ config, family }: Assembly, { first }: PromptSize): re
 function notationFindings(config: Config): readonly MaybeFinding[] {
   const { model, prompts } = config;
   const isEmbedded = (section: SingleModelConfig | undefined) =>
-    section?.provider === 'local' && section.path === embeddedModel && section.adapter === undefined;
+    section?.provider === 'local' && section.path === embeddedModelPath && section.adapter === undefined;
   const modelConfig = languageModelOf(model);
   const sets = [
     ['prompts.set', prompts.set, modelConfig] as const,

@@ -36,7 +36,7 @@ export interface PromptSize {
   readonly replyTokens: number;
   /** An evaluation in the history. */
   readonly entryTokens: number;
-  /** Maximum number of evaluations that a prompt selects, whatever their size. */
+  /** Maximum number of evaluations selected for a prompt, ignoring the token budget. */
   readonly shownCount: number;
   /** Upper bound on the tokens of the last prompt with all corrections, for any tokenizer. */
   readonly tokenBound: number;

@@ -12,7 +12,7 @@ import { quantizations } from './weights/quantization.js';
 const scheme = 'package:';
 
 /** The embedded model: a small model that was trained to improve policies. */
-export const embeddedModel = `${scheme}models/tiny-improver`;
+export const embeddedModelPath = `${scheme}models/tiny-improver`;
 
 export const isPackaged = (path: string): boolean => path.startsWith(scheme);
 
@@ -75,7 +75,7 @@ export const localSchema = z.strictObject({
     .describe('A Hugging Face model directory or GGUF file, run on this machine with onnxruntime'),
   path: describe(
     'Directory of a model in Hugging Face format (docs/reference/local-models.md lists the families) or of a training run, or a GGUF file; `hf:ORG/NAME[:FILE.gguf]` for the Hugging Face cache; `package:PATH` for this package (default: the embedded model)',
-    z.string().default(embeddedModel),
+    z.string().default(embeddedModelPath),
     { format: 'path', aliases: ['name', 'model', 'file'] },
   ),
   adapter: describe('Directory of a LoRA adapter for the model, in PEFT format', z.string().optional(), {

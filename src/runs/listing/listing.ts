@@ -73,7 +73,7 @@ export const usedKeys = ({ filters, sort = 'name' }: ListSelection): readonly st
 
 /**
  * The items that the filters accept, sorted and limited.
- * @param configKeys keys in the configs; the items must have the values of those in `usedKeys`
+ * @param configKeys all keys of the configs; the items must hold the values of the keys that `usedKeys` returns
  * @throws UserError for an invalid filter or sort key
  */
 export function selectItems<T extends LocatedItem>(

@@ -135,7 +135,7 @@ function evaluationIn(file: string, { headerLine, line, values }: RecordRow): Re
 
 const maxNumbers = 100_000;
 /** Squares of much larger numbers overflow. */
-const maxNumber = 1e150;
+const maxMagnitude = 1e150;
 
 /** Reads numbers from a list, or from text with spaces, commas or semicolons; `-200*20` means twenty times −200. */
 function numbersIn(value: unknown, position: Pick<Problem, 'file' | 'line' | 'field'>): readonly number[] {
@@ -145,7 +145,7 @@ function numbersIn(value: unknown, position: Pick<Problem, 'file' | 'line' | 'fi
     const [text = '', times = '1'] = typeof item === 'string' ? item.split('*') : [item];
     const [number, count] = [typeof text === 'string' && text !== '' ? Number(text) : text, Number(times)];
     const isCount = Number.isInteger(count) && count > 0 && count * items.length <= maxNumbers;
-    if (typeof number === 'number' && Math.abs(number) <= maxNumber && isCount)
+    if (typeof number === 'number' && Math.abs(number) <= maxMagnitude && isCount)
       return new Array<number>(count).fill(number);
     throw new UserError({
       ...position,

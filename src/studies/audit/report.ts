@@ -170,7 +170,7 @@ function curveChart({ curves: { best, fresh, recorded }, evaluations }: AuditRes
   const line = { draw: 'steps', width: 2 } as const;
   return chartFigure(
     {
-      label: `Best policy so far over ${plural(evaluations, 'evaluation')}: its recorded mean, its true mean, and the true mean of the best policy.`,
+      label: `Over ${plural(evaluations, 'evaluation')}: recorded and true mean of the recorded best policy, and true mean of the policy that is best in fresh episodes.`,
       x: { title: 'Evaluation', kind: 'whole' },
       y: { title: 'Mean return' },
       at: recorded.map((_, i) => i + 1),

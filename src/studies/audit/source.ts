@@ -34,7 +34,7 @@ export interface AuditSource extends AuditRecord, Pick<OpenedRun, 'config' | 'fa
 
 /**
  * Reads the sources. If a name selects several runs, leaves out unusable ones, with a note.
- * @throws UserError for an unknown or unusable run or file, a record without environment, or options without a record
+ * @throws UserError for an unusable source, a record without --environment, or --environment or --policy without one
  */
 export async function readSources(
   request: SourceRequest,

@@ -27,7 +27,7 @@ import { largest } from '../../statistics/descriptive.js';
 import { type Chart, chartFigure } from '../chart.js';
 import { type Page, sectionsOf } from '../page.js';
 import { pageHeader, tile, warningList, writtenByNote } from '../study.js';
-import { smoothedLoss, type TrainingLabels, trainingCharts } from '../training-charts.js';
+import { smoothedLoss, type TrainingChartOptions, trainingCharts } from '../training-charts.js';
 import { baselinesView, dataView, samplesView } from './views/training-view.js';
 
 export interface ShownTraining extends TrainingRecords {
@@ -141,7 +141,7 @@ ${maxRss > 0 && Number.isFinite(maxRss) && tile('Memory', formatBytes(maxRss), '
 </dl>`;
 }
 
-function labelsFor({ about, summary, metrics }: ShownTraining): TrainingLabels {
+function labelsFor({ about, summary, metrics }: ShownTraining): TrainingChartOptions {
   const limit = about?.config.maxGradientNorm;
   const isProposer = about?.config.tasks !== undefined;
   const quantity = metrics.findLast(({ kind }) => kind === 'start')?.measured ?? 'mean return';

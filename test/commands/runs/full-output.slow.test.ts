@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readLabels } from '../../../src/runs/listing/labels.js';
 import { exportRuns, selectRuns } from '../../../src/runs/tables/export.js';
-import { exportedRuns } from '../../../src/view/run-data.js';
+import { runsToExport } from '../../../src/view/run-data.js';
 import { built } from '../../support/built.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 
@@ -61,7 +61,7 @@ it('concurrent tag commands on one run keep all tags', async () => {
 it.each(['csv', 'parquet'] as const)('a failed export leaves earlier %s tables intact', async (format) => {
   const cwd = temporaryDirectory();
   cpSync(example, join(cwd, 'buffers', 'a'), { recursive: true });
-  const runs = exportedRuns(selectRuns(['a'], { cwd, runsDir: 'buffers' }));
+  const runs = runsToExport(selectRuns(['a'], { cwd, runsDir: 'buffers' }));
   await exportRuns(runs, format, join(cwd, 'tables'));
   const file = join(cwd, 'tables', `evaluations.${format}`);
   const whole = readFileSync(file);

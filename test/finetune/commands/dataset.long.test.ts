@@ -48,7 +48,7 @@ describe('finetune dataset', () => {
     expect(noted).toEqual([expect.stringContaining('6 examples to train on; 578 to 1648 are usual')]);
   });
 
-  it('reads every run in the directory of a sweep, and reports missing runs first', async () => {
+  it('reads every run in the directory of a sweep, and reports missing runs before too few examples', async () => {
     const { cwd, command, noted } = await workplace();
     const config = 'environment: CartPole-v1\nmodel: { provider: random }\nprompts: { set: compact }\n';
     const short = 'iterations: 2\nwarmup: 2\nevaluation: { episodes: 1, maxSteps: 20 }\n';

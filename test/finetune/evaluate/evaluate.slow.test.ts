@@ -215,7 +215,7 @@ describe('finetune evaluate', () => {
       overrides: ['model.baseUrl=http://127.0.0.1:9/v1', 'model.maxRetries=0'],
     });
     expect(code).toBe(1);
-    expect(noted.join('\n')).toMatch(/tuned-01: [\s\S]*; no more runs of tuned/);
+    expect(noted.join('\n')).toMatch(/tuned-01: [\s\S]*; the other runs of tuned are skipped/);
     expect(result.failures.map(({ arm }) => arm)).toEqual(['tuned']);
     expect(stored('failing').runs.map(({ arm, figures }) => [arm, figures?.status])).toEqual([
       ['base', 'completed'],

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { freeCores } from '../../../src/models/local/cores.js';
 import { checkModel, inspectModel } from '../../../src/models/local/engine/inspect.js';
-import { embeddedModel, modelDirectory } from '../../../src/models/local/settings.js';
+import { embeddedModelPath, modelDirectory } from '../../../src/models/local/settings.js';
 import { modelRows, modelSummary } from '../../../src/models/local/summary/model-summary.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { referenceDirectory } from './fixture.js';
@@ -54,7 +54,7 @@ test('freeCores is at least one and at most the number of cores', () => {
 });
 
 test('a template that omits system messages is recognised, and is not a problem', () => {
-  const facts = modelSummary(modelDirectory(embeddedModel));
+  const facts = modelSummary(modelDirectory(embeddedModelPath));
   expect(facts.tokenizer).toMatchObject({ system: 'left-out' });
   expect(facts.problems).toEqual([]);
   const rows = new Map(modelRows(facts));

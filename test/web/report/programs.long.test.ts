@@ -127,7 +127,7 @@ it('the report has sources, changes, lineage and failures, but no parameter map'
 
 const pageText = (page: Page) => readPage(sentPage(page));
 
-it('the view shows changes of programs and the reply of each attempt, but plays no episode', async () => {
+it('the view shows how programs changed and the reply of each attempt, but plays no episode', async () => {
   expect(pageText(await liveRunPage('r', path))).toContain('iteration 2: changes from iteration 1');
   const text = pageText(await iterationPage('r', path, 2));
   expect(text).toContain('iteration 2: changes from iteration 1');

@@ -161,9 +161,9 @@ class DeviceCache implements TokenCache {
   /** Creates one slot of zeros per row. */
   #zeros(rows: number): ort.Tensor[] {
     const { kvHeads, headDim, layers } = this.#shape;
-    const slot = () =>
+    const zeroTensor = () =>
       new ort.Tensor('float32', new Float32Array(kvHeads * rows * headDim), [kvHeads, rows, 1, headDim]);
-    return Array.from({ length: 2 * layers }, slot);
+    return Array.from({ length: 2 * layers }, zeroTensor);
   }
 
   /** Returns new tensors with the selected rows and slots. */

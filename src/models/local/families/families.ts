@@ -109,8 +109,8 @@ export const modelFamilies: Readonly<Record<string, ModelFamily>> = {
     defaults: { num_key_value_heads: 4, tie_word_embeddings: true, max_position_embeddings: 32_768 },
     hasWindows: (config) => config.use_sliding_window === true && config.sliding_window != null,
     allowsLayerTypes: true,
-    layerType: (config, layer) => (rotates(config, layer) ? 'full_attention' : 'sliding_attention'),
-    ropeOverrides: (config, layer) => (rotates(config, layer) ? {} : null),
+    layerType: (config, layer) => (usesRope(config, layer) ? 'full_attention' : 'sliding_attention'),
+    ropeOverrides: (config, layer) => (usesRope(config, layer) ? {} : null),
   },
   gemma2: {
     ...gemma,
@@ -183,7 +183,7 @@ export const modelFamilies: Readonly<Record<string, ModelFamily>> = {
   qwen3_5_text: qwen35,
 };
 
-const rotates = (config: HfConfig, layer: number): boolean =>
+const usesRope = (config: HfConfig, layer: number): boolean =>
   config.no_rope_layers
     ? config.no_rope_layers[layer] !== 0
     : (layer + 1) % (config.no_rope_layer_interval ?? 4) !== 0;

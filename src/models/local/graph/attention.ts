@@ -105,7 +105,7 @@ interface AttentionContext {
   readonly rotation: Rotation | undefined;
   /** Factors by which the queries are multiplied, broadcast over [B, S, kvHeads, g, headDim]. */
   readonly growth: Value | undefined;
-  readonly mix: (qkv: Qkv) => MixedHeads;
+  readonly mix: (qkv: Qkv) => AttendedHeads;
 }
 
 /** The cached segments that queries attend to in addition to the new tokens, and the bias that masks both. */
@@ -115,7 +115,7 @@ interface VisibleSegments {
   readonly segments: readonly CachedSegment[];
 }
 
-export interface MixedHeads {
+export interface AttendedHeads {
   /** [N, heads·headDim] */
   readonly merged: Value;
   /** [kvHeads, B, S, headDim] */
@@ -142,7 +142,7 @@ export function emitAttention(
 }
 
 /** Emits the attention of each row to the segments and to its own new tokens. */
-export function mixSegments(build: DecoderBuild, visible: VisibleSegments, qkv: Qkv): MixedHeads {
+export function attendToSegments(build: DecoderBuild, visible: VisibleSegments, qkv: Qkv): AttendedHeads {
   const { g, config } = build;
   const { shapes } = visible;
   // [B, S, kvHeads, ·, headDim] → [kvHeads, B, ·, S, headDim]

@@ -1,5 +1,5 @@
 /** Attention for training: tokens are packed into one row and split into blocks, first prompts, then replies. */
-import { emitBias, emitShapes, type MixedHeads, mixSegments, type Qkv } from './attention.js';
+import { type AttendedHeads, attendToSegments, emitBias, emitShapes, type Qkv } from './attention.js';
 import type { Value } from './graph.js';
 import type { DecoderBuild } from './parameters.js';
 
@@ -8,7 +8,7 @@ export interface TokenBlocks {
   /** int32 [F, P] and [F, G, A]: index of the token in each slot; for an empty slot, the index of a padding token. */
   readonly prompts: Value;
   readonly replies: Value;
-  /** int32 of the same shapes: each token's position in its sequence; for empty slots, one later than any token's. */
+  /** int32 of the same shapes: each token's position in its sequence; for an empty slot, one later than all tokens'. */
   readonly promptPositions: Value;
   readonly replyPositions: Value;
   /** int32 [N]: the slot of each token; the slots of the prompts come first. */
@@ -19,7 +19,7 @@ export interface TokenBlocks {
 export function emitBlockMixer(
   build: DecoderBuild,
   { prompts, replies, promptPositions, replyPositions, slots }: TokenBlocks,
-): (window: number | undefined) => (qkv: Qkv) => MixedHeads {
+): (window: number | undefined) => (qkv: Qkv) => AttendedHeads {
   const { g, config } = build;
   const { headDim, heads, kvHeads } = config;
   const size = g.op('Shape', [replies]);
@@ -51,7 +51,7 @@ export function emitBlockMixer(
     key: gather(key, kvHeads, block, shapes.keys),
     value: gather(value, kvHeads, block, shapes.keys),
   });
-  const mixers = new Map<number | undefined, (qkv: Qkv) => MixedHeads>();
+  const mixers = new Map<number | undefined, (qkv: Qkv) => AttendedHeads>();
   return (window) => {
     const found = mixers.get(window);
     if (found !== undefined) return found;
@@ -59,14 +59,14 @@ export function emitBlockMixer(
       prompts: emitBias(build, window, tokenPositions.prompts),
       replies: emitBias(build, window, tokenPositions.replies),
     };
-    const mix = (qkv: Qkv): MixedHeads => {
-      const promptMix = mixSegments(
+    const mix = (qkv: Qkv): AttendedHeads => {
+      const promptMix = attendToSegments(
         build,
         { shapes: promptShapes, bias: biases.prompts, segments: [] },
         pack(qkv, prompts, promptShapes),
       );
       const segment = { keys: promptMix.keys, values: promptMix.values, shared: true, length };
-      const replyMix = mixSegments(
+      const replyMix = attendToSegments(
         build,
         { shapes: replyShapes, bias: biases.replies, segments: [segment] },
         pack(qkv, replies, replyShapes),

@@ -17,11 +17,11 @@ import {
 } from '../weights/decoder-config.js';
 import { longRopeStart } from '../weights/rope.js';
 import {
+  attendToSegments,
   type CachedSegment,
   emitAttention,
   emitBias,
   emitShapes,
-  mixSegments,
   type Qkv,
   type TokenPositions,
 } from './attention.js';
@@ -74,7 +74,7 @@ export function emitDecoder(build: DecoderBuild, inputs: DecoderInputs): Decoder
   const rowMixer = (window: number | undefined, segments: readonly CachedSegment[]) => {
     const bias = biases.get(window) ?? emitBias(build, window, inputs);
     biases.set(window, bias);
-    return (qkv: Qkv) => mixSegments(build, { shapes, bias, segments }, qkv);
+    return (qkv: Qkv) => attendToSegments(build, { shapes, bias, segments }, qkv);
   };
   const attend = (layer: LayerConfig, module: string, x: () => Value) => {
     const rope = JSON.stringify(layer.rope);

@@ -38,7 +38,7 @@ export function DataTable({ columns, isTall, rows }: TableData) {
     (row, r) =>
       html`<tr key=${r}>${row.map((cell, c) => {
         const cellContent = columns[c]!.kind === 'bar' ? barOf(cell) : contentOf(cell);
-        // On a phone, the list of each row must be self-contained; screen readers need each row's header.
+        // Repeat the text on phones, which show each row as a list of its own, and for screen readers.
         const content = !cell.isRepeated
           ? cellContent
           : (isStacked || c === 0) && html`<span class="repeated">${cellContent}</span>`;

@@ -9,9 +9,9 @@ import {
   isTruthy,
   itemsOf,
   Namespace,
+  requireInteger,
   slice,
   textOf,
-  toInteger,
   typeName,
   unsupported,
   type Value,
@@ -170,7 +170,7 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
       case 'StringLiteral':
         return node.value;
       case 'IntegerLiteral':
-        return toInteger(node.value);
+        return requireInteger(node.value);
       case 'ArrayLiteral':
       case 'TupleLiteral':
         return node.value.map((item) => evaluate(item, scope));

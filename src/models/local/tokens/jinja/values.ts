@@ -83,11 +83,11 @@ export function textOf(value: Value): string {
   if (value === null) return 'None';
   if (value === true) return 'True';
   if (value === false) return 'False';
-  if (typeof value === 'number') return String(toInteger(value));
+  if (typeof value === 'number') return String(requireInteger(value));
   return unsupported(`a value of type ${typeName(value)} as text`);
 }
 
-export function toInteger(value: number): number {
+export function requireInteger(value: number): number {
   if (Number.isSafeInteger(value)) return value + 0;
   return unsupported(`the number ${value}, which is not a whole number below 2^53`);
 }
@@ -155,7 +155,7 @@ export function slice<T>(items: readonly T[], bounds: readonly Value[]): T[] {
 export function toJson(value: Value, indent = 0, depth = 1): string {
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'number')
-    return Number.isInteger(value) ? String(toInteger(value)) : JSON.stringify(value);
+    return Number.isInteger(value) ? String(requireInteger(value)) : JSON.stringify(value);
   const isList = Array.isArray(value);
   if (!isList && !(value instanceof Map))
     throw new Error(`a value of type ${typeName(value)} has no JSON form`);
@@ -195,7 +195,7 @@ export function calculate(operator: string, a: Value, b: Value): Value {
   if (!isNumeric(a) || !isNumeric(b))
     unsupported(`\`${operator}\` between ${typeName(a)} and ${typeName(b)}`);
   const operation = arithmetic[operator] ?? unsupported(`the operator \`${operator}\``);
-  return toInteger(operation(Number(a), Number(b)));
+  return requireInteger(operation(Number(a), Number(b)));
 }
 
 function nonZero(divisor: number): number {
