@@ -106,8 +106,8 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   );
   const { enclosingPlan } = await import('../../src/runs/finder.js');
   const { resultFiles } = await import('../../src/studies/plan.js');
-  const sweeps = [...new Set(paths.flatMap((path) => enclosingPlan(path)?.directory ?? []))];
-  const unfinished = sweeps.flatMap((directory) => {
+  const plans = [...new Set(paths.flatMap((path) => enclosingPlan(path)?.directory ?? []))];
+  const unfinished = plans.flatMap((directory) => {
     const sweep = readOwnJson(join(directory, resultFiles.sweep)) as SweepResult | undefined;
     const sweptSettings = sweep?.tasks.flatMap(({ settings }) => settings) ?? [];
     const missingRuns = sweptSettings.reduce((sum, { runs }) => sum + sweep!.seeds.length - runs, 0);

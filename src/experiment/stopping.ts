@@ -53,13 +53,10 @@ export const capsIn = ({ buffer, clock, ledger }: Experiment): readonly LimitUsa
 
 /** Number of consecutive iterations, up to the last, in which an evaluation reached `target`. */
 export function targetStreak(entries: readonly BufferEntry[], target: number, lastIteration: number): number {
-  const reachedIterations = new Set(
-    entries
-      .filter(({ score, iteration }) => iteration > 0 && score >= target)
-      .map(({ iteration }) => iteration),
-  );
+  const hits = entries.filter(({ score, iteration }) => iteration > 0 && score >= target);
+  const iterationsAtTarget = new Set(hits.map(({ iteration }) => iteration));
   let streak = 0;
-  while (reachedIterations.has(lastIteration - streak)) streak++;
+  while (iterationsAtTarget.has(lastIteration - streak)) streak++;
   return streak;
 }
 

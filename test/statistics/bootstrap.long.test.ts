@@ -174,7 +174,7 @@ describe('intervals of a mean', () => {
     expect(factor(almostEqual)).toBeCloseTo(2.262157, 6);
   });
 
-  it('have no width without variation or bounds, and treat resamples without spread as uninformative', () => {
+  it('of equal values have no width unless there are bounds; resamples of equal values are uninformative', () => {
     expect(meanInterval([4, 4, 4])).toEqual([4, 4]);
     // A resample of equal values hits the centre exactly: 0 / 0.
     expect(halfWidth([...mostly(0.5, 18), 0, 1])).toBeCloseTo(0.0759, 3);

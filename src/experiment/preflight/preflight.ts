@@ -178,7 +178,7 @@ function lengthFindings(
   const maxTokens = 'maxTokens' in modelConfig ? modelConfig.maxTokens : undefined;
   const { count } = family.parameters;
   const isTruncated = maxTokens !== undefined && family.description.kind !== 'program' && count > maxTokens;
-  const longest = Math.round(lastTokens);
+  const roundedTokens = Math.round(lastTokens);
   const fits = contextTokens === undefined || lastTokens + replyTokens <= contextTokens;
   // A target or a limit may end the run before prompts become that long.
   const mayEnd = config.target !== undefined || Object.keys(config.limits).length > 0;
@@ -194,12 +194,12 @@ function lengthFindings(
     fits
       ? okFinding(
           'context',
-          `the first prompt takes about ${first.tokens}${contextTokens === undefined ? '' : ` of ${contextTokens}`} tokens, the last about ${longest}`,
+          `the first prompt takes about ${first.tokens}${contextTokens === undefined ? '' : ` of ${contextTokens}`} tokens, the last about ${roundedTokens}`,
         )
       : {
           level: minTokens > contextTokens ? 'error' : 'warning',
           field: 'memory.tokens',
-          message: `the first prompt takes about ${first.tokens} tokens, the last about ${longest} and its reply ${replyTokens}, but the model's context has only ${contextTokens}`,
+          message: `the first prompt takes about ${first.tokens} tokens, the last about ${roundedTokens} and its reply ${replyTokens}, but the model's context has only ${contextTokens}`,
           hint: `show less (memory.tokens=${historyBudget(contextTokens)} or fewer evaluations), allow fewer corrections, or use a model with a longer context`,
         },
   ];

@@ -65,7 +65,7 @@ export function updateManifest(directory: RunDirectory, event: RunEvent, activeM
       directory.update({
         status: statusAfter(event.reason),
         reason: event.reason,
-        // This excludes the evaluations of an iteration that will be evaluated again.
+        // `event.best` ignores an unfinished iteration, which a resumed run evaluates again.
         best: event.best && bestOf(event.best),
         usage: event.usage,
         ...(event.caps && { caps: event.caps }),

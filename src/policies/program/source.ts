@@ -76,7 +76,7 @@ function literalConstants(script: Script, actions: ReadonlySet<AnyNode>): readon
       for (const part of fixedParts(node)) fixedNodes.add(part);
       for (const child of childrenOf(node)) visit(child, start);
     } else if (node.start !== statementStart) {
-      // At the start of a statement, a minus sign would continue the previous statement if that has no semicolon.
+      // Skip a number that starts a statement: a minus sign before it would continue one without a semicolon.
       constants.push({ node, constant: constantAt(node, value) });
     }
   };

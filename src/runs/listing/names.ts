@@ -49,7 +49,7 @@ const isResult = (path: string) => existsSync(join(path, trainingFiles.about)) &
 
 /**
  * Paths of the runs with these names, without duplicates, in the given order.
- * @param isWhole returns true for an item, such as a training run, to return it instead of the runs in it
+ * @param isWhole true for a directory to return as a whole, instead of the runs in it; else, training runs are skipped
  * @throws UserError if a name matches no run, or is ambiguous
  */
 export function findRuns(

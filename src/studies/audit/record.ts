@@ -109,9 +109,9 @@ function evaluationIn(file: string, { headerLine, line, values }: RecordRow): Re
       throw new UserError({
         file,
         line: headerLine,
-        message: `there is no column or key ${column}${column === 'returns' ? ' (or return, for their mean)' : ''}`,
+        message: `there is no column or key \`${column}\`${column === 'returns' ? ' (or `return`, for their mean)' : ''}`,
         value: Object.keys(values).join(', '),
-        hint: `add ${column}, or rename the column or key that contains them`,
+        hint: `add \`${column}\`, or rename the column or key that contains them`,
       });
   const parameters = numbersIn(values.parameters, { file, line, field: 'parameters' });
   const returns = numbersIn(values[field], { file, line, field });

@@ -47,23 +47,23 @@ export interface AttentionShapes {
  */
 export function emitShapes({ g, config }: DecoderBuild, ids: Value, given?: Value): AttentionShapes {
   const { heads, hidden, kvHeads, headDim } = config;
-  const group = heads / kvHeads;
+  const groupSize = heads / kvHeads;
   const shape = g.op('Shape', [ids]);
   const batch = g.op('Slice', [shape, g.integers([0]), g.integers([1])]);
   const tokens = g.op('Slice', [shape, g.integers([1]), g.integers([2])]);
   const concat = (...parts: Value[]) => g.op('Concat', parts, { axis: 0 });
   const one = g.integers([1]);
   const rowGroups = () => g.op('Where', [g.op('Equal', [tokens, one]), batch, one]);
-  const queryMatrices = given ?? (g.usesShaders || group > 1 ? one : rowGroups());
+  const queryMatrices = given ?? (g.usesShaders || groupSize > 1 ? one : rowGroups());
   return {
     batch,
     tokens,
     flat: g.integers([-1, hidden]),
-    queries: concat(batch, tokens, g.integers([kvHeads, group, headDim])),
+    queries: concat(batch, tokens, g.integers([kvHeads, groupSize, headDim])),
     keys: concat(batch, tokens, g.integers([kvHeads, 1, headDim])),
     allHeads: concat(batch, tokens, g.integers([heads + 2 * kvHeads, 1, headDim])),
     grouped: concat(g.integers([kvHeads]), batch, g.integers([-1, headDim])),
-    ungrouped: concat(g.integers([kvHeads]), batch, g.integers([group, -1, headDim])),
+    ungrouped: concat(g.integers([kvHeads]), batch, g.integers([groupSize, -1, headDim])),
     newKeys: concat(g.integers([kvHeads]), batch, g.integers([-1, headDim])),
     queryMatrices,
   };
@@ -91,9 +91,10 @@ export function emitBias(
   }
   const bias = g.op('Where', [visible, g.floats(precision, [0], []), g.floats(precision, [maskValue], [])]);
   // [P, S, T + S] → [P, g·S, T + S], because the query heads of a group are consecutive.
-  const group = config.heads / config.kvHeads;
-  if (group === 1) return bias;
-  const repeated = g.op('Expand', [g.op('Unsqueeze', [bias, g.integers([-3])]), g.integers([group, 1, 1])]);
+  const groupSize = config.heads / config.kvHeads;
+  if (groupSize === 1) return bias;
+  const unsqueezed = g.op('Unsqueeze', [bias, g.integers([-3])]);
+  const repeated = g.op('Expand', [unsqueezed, g.integers([groupSize, 1, 1])]);
   const size = g.op('Shape', [bias]);
   const rows = g.op('Slice', [size, g.integers([0]), g.integers([-2])]);
   const width = g.op('Slice', [size, g.integers([-1]), g.integers([3])]);
