@@ -51,7 +51,7 @@ export const options = (y: Argv) =>
     })
     .option('history', {
       ...kinds.number,
-      describe: 'Number of previous turns in a prompt (demonstrations; default: as in the agent run)',
+      describe: 'Maximum number of previous turns in a prompt (demonstrations; default: as in the agent run)',
     })
     .option('winners', {
       ...kinds.number,

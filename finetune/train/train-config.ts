@@ -116,7 +116,7 @@ const loraSettings = (rank: number, alpha: number, modules: AdaptableModule[]) =
       .enum(['float32', 'int8'])
       .default('float32')
       .describe(
-        'Precision of products with frozen weights; int8 (CPU only) halves the time for long texts, at the cost of rounding errors',
+        'Precision of products with frozen weights; int8 (CPU only) is faster for long texts, but adds rounding errors',
       ),
   });
 

@@ -21,8 +21,8 @@ export const promptsSchema = z.strictObject({
     'Notation of answers. `json`: `{"params": [1.2, …]}`; `labels`: `params[0]: 1.2, …` (default: `labels`; for local models with `format: auto`, `json`, except in the set `compact`). Hosted models always use `json`, unless their `format` is `text`',
     z.enum(['json', 'labels']).optional(),
   ),
-  optimum: z.number().optional().describe('Best possible return; stated in prompts if set'),
-  stepSize: positive.optional().describe('Suggested step size for exploration; stated in prompts if set'),
+  optimum: z.number().optional().describe('Best possible return; stated in prompts, except by `compact`'),
+  stepSize: positive.optional().describe('Suggested step size, for the sets `numeric` and `semantic`'),
   layout: describe(
     "`document` (the default): one message lists the evaluations. `conversation`: each evaluation is a turn, with the parameters as the model's answer and their score as the next message",
     z.enum(['document', 'conversation']).optional(),
@@ -41,7 +41,7 @@ export const memorySchema = z.strictObject({
     count(1).optional(),
   ),
   trajectories: describe(
-    'Form of the first episode of each evaluation in prompts: sampled steps (`rows`) or a `summary`',
+    'Form of the first episode of each evaluation in prompts (except those of `compact`): sampled steps (`rows`) or a `summary`',
     z.enum(['none', 'rows', 'summary']).default('none'),
   ),
   rows: count(1).default(10).describe('Maximum number of steps shown per episode (`trajectories: rows`)'),
