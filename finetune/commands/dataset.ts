@@ -51,7 +51,7 @@ export const options = (y: Argv) =>
     })
     .option('history', {
       ...kinds.number,
-      describe: 'Number of previous turns in a prompt (demonstrations; default: as in the agent run)',
+      describe: 'Maximum number of previous turns in a prompt (demonstrations; default: as in the agent run)',
     })
     .option('winners', {
       ...kinds.number,
@@ -61,7 +61,7 @@ export const options = (y: Argv) =>
     .option('context', {
       ...kinds.number,
       describe:
-        'Maximum tokens per example; longer prompts are shortened, as with a smaller memory.tokens (in demonstrations, they only raise an alarm)',
+        'Maximum tokens per example; if a prompt is too long, all prompts of its run are shortened, as with a smaller memory.tokens (demonstrations and repairs only raise an alarm)',
     })
     .option('runs-dir', commonOptions.runsDir)
     .option('json', commonOptions.json)

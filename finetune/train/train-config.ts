@@ -66,7 +66,7 @@ export const languageModelSettings = (defaults: Defaults) => ({
   maxGradientNorm: positive.default(1).describe('Maximum gradient norm; larger gradients are scaled down'),
   batchTokens: count(1)
     .default(2048)
-    .describe('Maximum number of tokens read at once, including padding; lower this to save memory'),
+    .describe('Maximum tokens read at once, unless one example is longer; lower this to save memory'),
   checkpointEvery: count(1)
     .default(defaults.checkpointEvery)
     .describe('Steps (in reinforcement learning, updates) between checkpoints'),
@@ -75,7 +75,7 @@ export const languageModelSettings = (defaults: Defaults) => ({
     .default({})
     .describe('Chat template variables; use the same ones when serving'),
   ignoreKeys: ignoreKeysSchema,
-  device: deviceSchema.default('cpu').describe('Device for training; `auto` uses a GPU if one is available'),
+  device: deviceSchema.default('cpu').describe('Device; `auto`: a GPU if one works (on Linux, only CUDA)'),
   threads: count(1)
     .optional()
     .describe(
@@ -84,7 +84,7 @@ export const languageModelSettings = (defaults: Defaults) => ({
 });
 
 export const trainingLimits = z.strictObject({
-  minutes: positive.optional().describe('Maximum time in minutes, over all sessions'),
+  minutes: positive.optional().describe('Minutes, over all sessions, after which training ends'),
 });
 export const limitsText = 'Limits that end training early; the result is still written';
 
@@ -116,7 +116,7 @@ const loraSettings = (rank: number, alpha: number, modules: AdaptableModule[]) =
       .enum(['float32', 'int8'])
       .default('float32')
       .describe(
-        'Precision of products with frozen weights; int8 (CPU only) halves the time for long texts, at the cost of rounding errors',
+        'Precision of products with frozen weights; int8 (CPU only) is faster for long texts, but adds rounding errors',
       ),
   });
 
@@ -202,7 +202,7 @@ const settingsSchema = z.strictObject({
     .enum(packings)
     .default('rows')
     .describe(
-      'Sharing of prompts (sft only). `none`: each example is read separately; `rows`: a prompt that examples of a step share is read once; `prompts`: examples with the same prompt are also put into the same step; `conversations`: like `rows`, after joining examples that continue one another',
+      'Sharing of prompts (sft only). `none`: each example is read separately; `rows`: a prompt that examples of a step share is read once; `prompts`: examples with the same prompt also go into the same step where possible; `conversations`: like `rows`, after joining examples that continue one another',
     ),
   observationWeight: z
     .number()
@@ -213,7 +213,7 @@ const settingsSchema = z.strictObject({
   samples: count(0)
     .default(sampleCount)
     .describe(
-      'Number of held-out prompts whose replies are sampled at validations, to show them on the page of the training run; 0 saves time and memory',
+      'Number of held-out prompts whose replies are generated at validations (in long runs, not at all of them), to show them on the page of the training run; 0 saves time and memory',
     ),
   patience: count(1)
     .optional()

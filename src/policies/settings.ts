@@ -44,7 +44,7 @@ export const mlpSchema = z.strictObject({
   kind: z
     .literal('mlp')
     .describe(
-      'Small network: hidden layers, then outputs as in `linear`. Parameters are ordered by layer: the weights row by row (one row per input), then the biases',
+      'Small network: hidden layers, then outputs as in `linear`. Without `projection`, parameters are ordered by layer: the weights row by row (one row per input), then the biases',
     ),
   hidden: z
     .array(count(1).max(1000))

@@ -18,11 +18,11 @@ export const promptsSchema = z.strictObject({
     .meta({ format: 'path' }),
   helpers: text.optional().describe('JavaScript file with your template helpers').meta({ format: 'path' }),
   answer: describe(
-    'Notation of answers. `json`: `{"params": [1.2, …]}`; `labels`: `params[0]: 1.2, …` (default: `json` if replies may contain nothing but the answer, except in the set `compact`; hosted models with an enforced format always use `json`)',
+    'Notation of answers. `json`: `{"params": [1.2, …]}`; `labels`: `params[0]: 1.2, …` (default: `labels`; for local models with `format: auto`, `json`, except in the set `compact`). Hosted models always use `json`, unless their `format` is `text`',
     z.enum(['json', 'labels']).optional(),
   ),
-  optimum: z.number().optional().describe('Best possible return; stated in prompts if set'),
-  stepSize: positive.optional().describe('Suggested step size for exploration; stated in prompts if set'),
+  optimum: z.number().optional().describe('Best possible return; stated in prompts, except by `compact`'),
+  stepSize: positive.optional().describe('Suggested step size, for the sets `numeric` and `semantic`'),
   layout: describe(
     "`document` (the default): one message lists the evaluations. `conversation`: each evaluation is a turn, with the parameters as the model's answer and their score as the next message",
     z.enum(['document', 'conversation']).optional(),
@@ -37,14 +37,14 @@ export const memorySchema = z.strictObject({
     ),
   recent: count(0).optional().describe('Number of most recent evaluations shown'),
   tokens: describe(
-    "Budget of the history in estimated tokens; the oldest evaluations are dropped first, which `check` and `run` report (default: 24,000; without `best` and `recent`, at most half of the model's context, if known)",
+    "Budget of the history in estimated tokens; if it is exceeded, the oldest evaluations are dropped first, those among the `best` last; `check` and `run` warn of this (default: 24,000; without `best` and `recent`, at most half of the model's context, if known)",
     count(1).optional(),
   ),
   trajectories: describe(
-    'Form of the first episode of each evaluation in prompts: sampled steps (`rows`) or a `summary`',
+    'Form of the first episode of each evaluation in prompts (except those of `compact`): sampled steps (`rows`) or a `summary`',
     z.enum(['none', 'rows', 'summary']).default('none'),
   ),
-  rows: count(1).default(10).describe('Number of steps sampled per trajectory (`trajectories: rows`)'),
+  rows: count(1).default(10).describe('Maximum number of steps shown per episode (`trajectories: rows`)'),
 });
 
 export type PromptsConfig = z.output<typeof promptsSchema>;

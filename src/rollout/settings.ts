@@ -17,7 +17,7 @@ export const evaluationSchema = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      "Path of a JavaScript file with a function that computes each step's reward, replacing the environment's",
+      "Path of a JavaScript or TypeScript file with a function that computes each step's reward, replacing the environment's",
     )
     .meta({ format: 'path' }),
   workers: z

@@ -77,7 +77,7 @@ export function trainingCharts(
       ]
     : [
         {
-          ...{ title: 'Loss (nats per reply token)', name: 'loss', steps: losses },
+          ...{ title: 'Loss (nats)', name: 'loss', steps: losses },
           ...{ heldOutRows: rowsWith(rowsOf('validation'), 'loss'), measured: 'validation loss' },
           describeBest: ({ loss }) => `lowest validation loss, ${loss!.toFixed(4)}`,
           isBetter: (a, b) => a < b,

@@ -57,7 +57,7 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
     );
     await open(of('runs/training'));
     await until(
-      `document.querySelector('.training-charts .chart')?.ariaLabel.startsWith('Loss (nats per reply token), 61 steps')`,
+      `document.querySelector('.training-charts .chart')?.ariaLabel.startsWith('Loss (nats), 61 steps')`,
     );
   });
 

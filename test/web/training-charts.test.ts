@@ -22,7 +22,7 @@ describe('charts of a training run', () => {
       { step: 4, loss: 2.5 },
     ];
     const charts = trainingCharts(rowsWith({ step, validation }), { ...words, unit: 'step' });
-    expect(titles(charts)).toEqual(['Loss (nats per reply token)', 'Learning rate']);
+    expect(titles(charts)).toEqual(['Loss (nats)', 'Learning rate']);
     const [loss] = charts;
     expect(series(loss!, 'each step').values).toEqual([4, 3, 2, 1]);
     expect(series(loss!, 'mean over').values).toEqual([4, 3.5, 3, 2.5]);

@@ -39,7 +39,7 @@ const limitsSchema = trainingLimits
   .extend({
     tokens: count(1)
       .optional()
-      .describe("Maximum number of tokens sampled in updates; evaluations don't count"),
+      .describe("Number of tokens sampled in updates after which training ends; evaluations don't count"),
   })
   .prefault({})
   .describe(limitsText);

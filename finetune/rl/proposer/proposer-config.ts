@@ -22,7 +22,7 @@ import {
 const proposerSettings = learningSettings.extend({
   experiment: layerSchema
     .default({})
-    .describe('Settings of an experiment, shared by all runs; each run ends after its `iterations`'),
+    .describe('Settings of an experiment, shared by all runs. A run ends after at most its `iterations`'),
   tasks: tasksSchema.describe('Tasks; each run draws one, which is merged into `experiment`'),
   heldOut: tasksSchema
     .optional()
@@ -55,7 +55,7 @@ const proposerSettings = learningSettings.extend({
   baselines: z
     .array(z.enum(baselineNames))
     .default(['random', 'hill-climb', 'cma-es'])
-    .describe('Baseline searches on the held-out runs, with as many episodes as the model'),
+    .describe('Baseline searches on the held-out runs, with as many iterations as the model'),
 });
 
 const schema = proposerSettings.superRefine((settings, context) => {

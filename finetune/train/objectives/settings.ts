@@ -35,7 +35,7 @@ const grpoSchema = z.strictObject({
     .enum(grpoVariants)
     .default('dapo')
     .describe(
-      'Averaging of the loss: over the tokens of the update (dapo) or of each completion (grpo), or as if every completion had the maximum length (dr_grpo)',
+      'Averaging of the loss: over the tokens of an optimiser step (dapo) or of each completion (grpo), or as if every completion had the maximum length (dr_grpo)',
     ),
   clip: clipSchema,
   kl: nonNegativeNumber(0).describe(
@@ -52,7 +52,7 @@ const rewardKl = nonNegativeNumber(0).describe(
 const rlooSchema = z.strictObject({
   kind: z
     .literal('rloo')
-    .describe('REINFORCE with the mean reward of the other completions in the group as the baseline'),
+    .describe('REINFORCE with the mean reward of the others in the group as the baseline'),
   clip: clipSchema,
   kl: rewardKl,
   entropy,

@@ -159,7 +159,7 @@ export const failureSchema = z.strictObject({
     line: textOrNull('Line of the program; null if unknown'),
     observation: textOrNull('Observation for which it failed, as JSON; null if unknown'),
   }),
-  repeated: repeatedSchema.nullable().describe('The parameters were proposed or evaluated before'),
+  repeated: repeatedSchema.nullable().describe('An equivalent policy was proposed or evaluated before'),
   tooFar: nullable('The revision changes too much (revisions only)', {
     distance: text('The size of the change, in percent of the range (for a table, of its entries)'),
     most: text('The maximum change, in percent'),

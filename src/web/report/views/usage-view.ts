@@ -23,7 +23,7 @@ const tokenKinds = [
   { label: 'prompt', color: '--tokens-fresh', of: (one: UsageTotals) => one.promptTokens - one.cachedTokens },
   { label: 'prompt, cached', color: '--tokens-cached', of: (one: UsageTotals) => one.cachedTokens },
   {
-    label: 'answer',
+    label: 'reply',
     color: '--tokens-answer',
     of: (one: UsageTotals) => one.completionTokens - one.reasoningTokens,
   },
