@@ -47,7 +47,7 @@ export const options = (y: Argv) =>
     'runs both configs with the tuned model, its base and random search; the same command resumes',
   );
 
-export const finishingText = 'finishing the iteration; the same command resumes (Ctrl-C again stops at once)';
+export const finishingText = 'finishing pending work; the same command resumes (Ctrl-C again stops at once)';
 
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
   const { parsePart } = await import('../../src/studies/part.js');

@@ -67,10 +67,7 @@ const baseSchema = z.strictObject({
   seed: count(0)
     .default(0)
     .describe('Seed of the games and of sampling; players with the same seed play the same games'),
-  limits: limitsSchema
-    .omit({ evaluations: true })
-    .prefault({})
-    .describe('Limits; the agent run ends before a call that could exceed one'),
+  limits: limitsSchema.omit({ evaluations: true }).prefault({}).describe('Limits that end the agent run'),
 });
 
 type WrittenConfig = z.output<typeof baseSchema>;

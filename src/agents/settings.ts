@@ -21,7 +21,7 @@ export const agentShape = {
   ),
   historyTokens: count(1)
     .optional()
-    .describe('Maximum prompt length in tokens; the oldest turns are dropped to stay within it'),
+    .describe('Prompt length in tokens above which the oldest turns are dropped'),
   asks: describe(
     'Maximum number of consecutive retries with `fallback: ask-again`; then a random action is drawn, if possible',
     count(1).default(2),

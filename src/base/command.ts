@@ -79,7 +79,7 @@ export const commonOptions = {
   },
   runDir: { ...text, describe: 'Directory of this run (default: a new one in --runs-dir)' },
   runsDir: { ...text, default: 'buffers', describe: 'Directory for runs' },
-  out: { ...text, describe: 'Directory for the runs (default: in --runs-dir, named after the settings)' },
+  out: { ...text, describe: 'Directory for the runs (default: one in --runs-dir, with a hash in its name)' },
   workers: {
     ...number,
     describe: "Threads that play episodes, or processes for environments in Python (default: the config's)",

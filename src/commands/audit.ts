@@ -13,7 +13,7 @@ export const options = (y: Argv) =>
       describe:
         "Runs, directories of runs, or another system's evaluations: a .csv or .jsonl file with the columns `parameters` and `returns` (or `return`, the mean)",
     })
-    .option('environment', { ...kinds.text, describe: 'Environment of the evaluations, as in a config' })
+    .option('environment', { ...kinds.text, describe: 'Environment for the files, as in a config' })
     .option('policy', {
       ...kinds.text,
       describe:
@@ -30,7 +30,7 @@ export const options = (y: Argv) =>
       ...kinds.number,
       default: 3,
       describe:
-        'Repeats of random search and of a Gaussian process, each with as many evaluations as the audited run or file; 0: none',
+        'Repeats of random search and of a Gaussian process, each with at most as many evaluations as the audited run or file (not for programs); 0: none',
     })
     .option('html', { ...kinds.text, describe: 'Write a page with curves to this file' })
     .option('open', commonOptions.open)

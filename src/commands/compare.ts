@@ -11,7 +11,7 @@ export const options = (y: Argv) =>
     .option('runs-dir', commonOptions.runsDir)
     .option('by', {
       ...kinds.text,
-      describe: 'Config keys that define the groups, e.g. model,prompts.set (default: all but the seed)',
+      describe: 'Config keys that define the groups, e.g. model (default: all relevant keys except the seed)',
     })
     .option('against', {
       ...kinds.text,

@@ -12,7 +12,7 @@ export const options = (y: Argv) =>
     .option('dry-run', {
       ...kinds.flag,
       describe:
-        'Check everything, and print the resolved config and the first prompt without calling a model',
+        'Check the config, and print it with all defaults and the first prompt, without calling a model',
     })
     .option('history', {
       ...kinds.number,

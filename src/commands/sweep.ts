@@ -38,7 +38,7 @@ export const options = (y: Argv) =>
     );
 
 export const finishingText =
-  'finishing the iteration (run the same command to continue; press Ctrl-C again to stop immediately)';
+  'finishing pending work (run the same command to continue; press Ctrl-C again to stop immediately)';
 
 export async function execute(args: Arguments<typeof options>, context: CommandContext): Promise<number> {
   const { parsePart } = await import('../studies/part.js');

@@ -11,7 +11,7 @@ const randomSchema = z.strictObject({
 const hillClimbSchema = z.strictObject({
   provider: z
     .literal('hill-climb')
-    .describe('Baseline: Gaussian steps from the best policy so far; for a table, changes to a few entries'),
+    .describe('Baseline: Gaussian steps from the best policy so far; for an action table, a few changes'),
   sigma: positive
     .optional()
     .describe('Standard deviation of a step, in parameter units (default: a sixth of the range)'),
@@ -34,7 +34,7 @@ const mixSchema = z.strictObject({
   provider: z
     .literal('mix')
     .describe(
-      'Baseline: moves some parameters of the best policy so far to an end of their range, or takes Gaussian steps of widely varying size; for tables, like `hill-climb`',
+      'Baseline: moves some parameters of the best policy so far to an end of their range, or takes Gaussian steps of widely varying size; for an action table, like `hill-climb`',
     ),
 });
 const gpSchema = z.strictObject({

@@ -115,7 +115,7 @@ export const configSchema = z.strictObject({
   target: withShortForm(z.number(), shorthands.target, targetSchema)
     .optional()
     .describe('Mean return at which the run stops early, or `{return, hold}`'),
-  limits: limitsSchema.prefault({}).describe('Limits; the run ends cleanly before exceeding any of them'),
+  limits: limitsSchema.prefault({}).describe('Limits that end the run'),
   warmup: withShortForm(count(0), shorthands.warmup, warmupSchema)
     .prefault({})
     .describe('Initial policies: a number of random ones, or `{policies, from}`'),
@@ -125,7 +125,7 @@ export const configSchema = z.strictObject({
     .describe('Evaluation of the best policies on fresh seeds, at the end'),
   memory: withShortForm(z.enum(['all', 'none']), shorthands.memory, memorySchema)
     .prefault('all')
-    .describe('Evaluations shown in a prompt: `all`, `none`, or `{best, recent, …}`'),
+    .describe('Evaluations in a prompt: `all` that fit (programs: a few), `none`, or `{best, recent, …}`'),
   prompts: promptsSchema.prefault({}).describe('Content of the prompts'),
   record: z
     .enum(['none', 'first', 'all'])

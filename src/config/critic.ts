@@ -35,7 +35,7 @@ export const criticSchema = z.strictObject({
     .max(1)
     .default(defaultDistance)
     .describe(
-      'Maximum change; larger revisions are rejected. The change is the root mean square of the differences, relative to the range; for a table of actions, it is the share of changed entries. 1 means no limit (programs never have one)',
+      'Maximum change; larger revisions are rejected. The change is the root mean square of the differences, relative to the range; for a table of actions, it is the share of changed entries (one may always change). 1 means no limit (programs never have one)',
     ),
   prompts: z
     .string()

@@ -12,7 +12,7 @@ export const environmentSchema = z.strictObject({
   options: z
     .record(z.string(), z.unknown())
     .default({})
-    .describe('Options of the environment, named as in Gymnasium, e.g. `{is_slippery: false}`'),
+    .describe('Options of the environment, mostly named as in Gymnasium, e.g. `{is_slippery: false}`'),
   python: text
     .optional()
     .describe(

@@ -114,7 +114,7 @@ export const tools: readonly Tool[] = [
     isReadOnly: false,
     launches: true,
     description:
-      "Starts an experiment in its own process and returns the run's name; follow it with show_run",
+      "Starts an experiment in its own process and returns the run's path; follow it with show_run",
     input: z.strictObject({
       config: confinedConfig.describe('A config file, or the name of a bundled config'),
       overrides,
@@ -132,7 +132,7 @@ export const tools: readonly Tool[] = [
     name: 'stop_run',
     command: 'stop',
     isReadOnly: false,
-    description: 'Stops runs after their current iteration; resume_run can continue them',
+    description: 'Stops runs once pending calls and evaluations have ended; resume_run can continue a run',
     input: z.strictObject({ runs, now: z.boolean().optional().describe('True to abort pending work') }),
   },
   {

@@ -37,10 +37,10 @@ const hostedFields = {
     .optional()
     .describe("Total probability of the tokens considered in nucleus sampling (default: the provider's)"),
   format: describe(
-    '`auto` requests JSON, parameters first, with a schema if the server can enforce one; `json` requires a schema, reason first; `text` requests a line of text. Programs are always requested as text',
+    '`auto` requests JSON, parameters first, with a schema if the server can enforce one; `json` requests the reason first, and fails if the server rejects the schema; `text` requests plain text. Programs are always requested as text',
     z.enum(['auto', 'text', 'json']).default('auto'),
   ),
-  concurrency: count(1).default(4).describe('Maximum number of concurrent calls'),
+  concurrency: count(1).default(4).describe('Maximum number of concurrent calls per run'),
   timeoutSeconds: positive.default(600).describe('Maximum duration of a call, including retries, in seconds'),
   maxRetries: count(0)
     .default(4)

@@ -90,7 +90,7 @@ export const localSchema = z.strictObject({
   ),
   threads: count(1).optional().describe('CPU threads (default: the number of idle physical cores)'),
   batch: describe(
-    'Maximum number of calls answered in one batch, from several runs (`--jobs`) or agents; not with webgpu (default: 1)',
+    'Maximum number of calls answered in one batch, from several runs (`--jobs`) or agents; not with webgpu (default: 1; in agent runs, `parallel`)',
     count(1).max(64).optional(),
   ),
   contextTokens: count(16)
@@ -98,7 +98,7 @@ export const localSchema = z.strictObject({
     .describe("Context length in tokens: prompt plus reply (default and maximum: the model's own)"),
   maxTokens: count(1).default(1024).describe('Maximum tokens per completion'),
   temperature: describe(
-    "Sampling temperature; 0 always takes the most likely token (default: 1; for `format: text`, the model's)",
+    "Sampling temperature; 0 always takes the most likely token (default: 1; for `format: text` and agents, usually the model's)",
     z.number().min(0).max(5).optional(),
   ),
   topP: z
@@ -107,23 +107,23 @@ export const localSchema = z.strictObject({
     .max(1)
     .optional()
     .describe(
-      "Total probability of the tokens considered in nucleus sampling (default: 1; for `format: text`, the model's)",
+      "Total probability of the tokens considered in nucleus sampling (default: 1; for `format: text` and agents, usually the model's)",
     ),
   topK: count(0)
     .optional()
     .describe(
-      "Number of most likely tokens to choose from; 0: all (default: 0; for `format: text`, the model's)",
+      "Number of most likely tokens to choose from; 0: all (default: 0; for `format: text` and agents, usually the model's)",
     ),
   minP: describe(
-    "Minimum probability of a token, as a fraction of the most likely token's (default: 0; for `format: text`, the model's)",
+    "Minimum probability of a token, as a fraction of the most likely token's (default: 0; for `format: text` and agents, usually the model's)",
     z.number().min(0).lt(1).optional(),
   ),
   repetitionPenalty: describe(
-    "Penalty factor for tokens that have already occurred (default: 1, none; for `format: text`, the model's)",
+    "Penalty factor for tokens that have already occurred (default: 1, none; for `format: text` and agents, usually the model's)",
     z.number().positive().optional(),
   ),
   format: describe(
-    '`auto`: only the parameters, always valid, because other tokens are masked. `constrained`: the same with free text around them. `text`: nothing is masked (programs are always free text)',
+    '`auto`: only the parameters; other tokens are masked. `constrained`: the same with free text around them. `text`: nothing is masked (programs are always free text)',
     z.enum(['auto', 'text', 'constrained']).default('auto'),
   ),
   template: describe(
