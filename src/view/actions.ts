@@ -58,6 +58,5 @@ export const tagItems = createAction(
 export const stopItem = createAction(z.strictObject({ of: z.string() }), async ({ of }, live) => {
   const { item, path } = live.locate(of);
   if (holdsRuns(item)) throw new HttpError(400, `${of} isn't a single run or training run`);
-  const unit = { run: 'iteration', play: 'game', training: item.unit }[item.kind as string];
-  return stoppedText(await stopRun(path, false, 0), unit);
+  return stoppedText(await stopRun(path, false, 0), false);
 });

@@ -314,7 +314,7 @@ describe('a running run', () => {
     const headers = { origin: new URL(view.url).origin, 'content-type': 'application/json' };
     const { body, status } = await ask('/api/stop', headers, 'POST', '{"of":"running"}');
     release();
-    expect([status, body]).toEqual([200, '{"text":"will stop after this iteration"}']);
+    expect([status, body]).toEqual([200, '{"text":"will stop when pending work is done"}']);
     expect(existsSync(join(run, 'stop.json'))).toBe(true);
     rmSync(run, { recursive: true });
   });

@@ -24,8 +24,7 @@ export async function execute(args: Arguments<typeof options>, context: CommandC
   if (!(seconds >= 0)) throw new UserError({ field: '--wait', value: seconds, message });
   const results = await stopRuns(runs, { cwd, runsDir }, { now, seconds });
   const output: Output = results.map((one) => ({ ...one, run: shownPath(one.run, cwd) }));
-  const unit = now ? undefined : 'iteration or step';
-  const lines = output.map((one) => `${one.run}  ${stoppedText(one, unit)}`);
+  const lines = output.map((one) => `${one.run}  ${stoppedText(one, now)}`);
   print(args.json ? JSON.stringify(output) : lines.join('\n'));
   return 0;
 }

@@ -68,9 +68,9 @@ export async function stopRuns(
   return Promise.all(runningPaths.map((path) => stopRun(path, now, seconds)));
 }
 
-/** @param unit what the process completes before it stops; omitted if it stops now */
-export const stoppedText = ({ outcome }: Pick<StopResult, 'outcome'>, unit?: string): string =>
-  outcome === 'stopped' ? 'stopped' : unit ? `will stop after this ${unit}` : 'is stopping';
+/** @param now as in `stopRun` */
+export const stoppedText = ({ outcome }: Pick<StopResult, 'outcome'>, now: boolean): string =>
+  outcome === 'stopped' ? 'stopped' : now ? 'is stopping' : 'will stop when pending work is done';
 
 export const alreadyRunningError = (path: string): UserError =>
   new UserError({
