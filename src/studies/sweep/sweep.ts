@@ -36,6 +36,8 @@ export async function runSweep(args: SweepArguments, context: CommandContext): P
   const { cwd } = context;
   const sweep = loadPlannedSweep(file, overrides, baselines, cwd);
   for (const note of sweep.notes) context.note(note);
+  if (sweep.seeds.length === 1 && sweep.settings.length === 1)
+    context.note('nothing varies, so this is a single run: add e.g. seed=1..6 or model.provider=random,gp');
   if (areTooFew(sweep.seeds) && sweep.settings.length > 1)
     context.note(
       `${plural(sweep.seeds.length, 'seed')} can't give a verdict: use at least seed=1..${minForVerdict} or, better, seed=1..10`,

@@ -120,6 +120,12 @@ describe('sweep --dry-run', () => {
     return { code, noted, text: printed.join('\n') };
   }
 
+  it('says so if nothing varies', async () => {
+    expect((await preview(['seed=1'], true)).noted.join()).toContain(
+      'nothing varies, so this is a single run',
+    );
+  });
+
   it('lists the settings and adds up the estimates of all runs, but writes nothing and calls no model', async () => {
     const swept = ['memory.best=2,8', 'seed=1..3', 'sweep.limits.calls=9'];
     const { code, noted, text } = await preview(swept, true);
