@@ -121,9 +121,8 @@ describe('sweep --dry-run', () => {
   }
 
   it('says so if nothing varies', async () => {
-    expect((await preview(['seed=1'], true)).noted.join()).toContain(
-      'nothing varies, so this is a single run',
-    );
+    const { noted } = await preview(['seed=1'], true);
+    expect(noted.join()).toContain('nothing varies, so this is a single run');
   });
 
   it('lists the settings and adds up the estimates of all runs, but writes nothing and calls no model', async () => {
