@@ -213,7 +213,7 @@ const settingsSchema = z.strictObject({
   samples: count(0)
     .default(sampleCount)
     .describe(
-      'Number of held-out prompts whose replies are generated at validations (in long runs, not at all of them), to show them on the page of the training run; 0 saves time and memory',
+      'Number of held-out prompts whose replies are generated at validations (in long runs, only at some) and shown on the page of the training run; 0 saves time and memory',
     ),
   patience: count(1)
     .optional()

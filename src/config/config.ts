@@ -125,7 +125,9 @@ export const configSchema = z.strictObject({
     .describe('Evaluation of the best policies on fresh seeds, at the end'),
   memory: withShortForm(z.enum(['all', 'none']), shorthands.memory, memorySchema)
     .prefault('all')
-    .describe('Evaluations in a prompt: `all` that fit (programs: a few), `none`, or `{best, recent, …}`'),
+    .describe(
+      'Evaluations in a prompt: `all` (as many as fit; of programs, a few), `none`, or `{best, recent, …}`',
+    ),
   prompts: promptsSchema.prefault({}).describe('Content of the prompts'),
   record: z
     .enum(['none', 'first', 'all'])

@@ -12,9 +12,7 @@ export interface DiscreteSpace {
 /** Float vectors with a range per dimension; ±Infinity means unbounded and becomes null in JSON. */
 export interface BoxSpace {
   readonly kind: 'box';
-  /** @items {"type": ["number", "null"]} */
   readonly low: readonly number[];
-  /** @items {"type": ["number", "null"]} */
   readonly high: readonly number[];
   /** Precision of the numbers, as in Gymnasium; defaults to float32. */
   readonly dtype?: 'float32' | 'float64';

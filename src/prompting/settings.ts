@@ -18,7 +18,7 @@ export const promptsSchema = z.strictObject({
     .meta({ format: 'path' }),
   helpers: text.optional().describe('JavaScript file with your template helpers').meta({ format: 'path' }),
   answer: describe(
-    'Notation of answers. `json`: `{"params": [1.2, …]}`; `labels`: `params[0]: 1.2, …` (default: `labels`; for local models with `format: auto`, `json`, except in the set `compact`). Hosted models always use `json`, unless their `format` is `text`',
+    'Notation of answers. `json`: `{"params": [1.2, …]}`; `labels`: `params[0]: 1.2, …` (default: `json` for local models with `format: auto`, except in the set `compact`; else `labels`). Hosted models whose `format` isn\'t `text` always use `json`',
     z.enum(['json', 'labels']).optional(),
   ),
   optimum: z.number().optional().describe('Best possible return; stated in prompts, except by `compact`'),

@@ -1,4 +1,4 @@
-/** An HTTP server for pages on this machine, and its checks of requests. */
+/** The view's HTTP server, reachable only from this machine, and the checks that it makes on requests. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';

@@ -92,7 +92,7 @@ describe('JSON', () => {
     expect(parseAction('{"action": 3}', any, undefined, 'json')).toBeUndefined();
   });
 
-  it('that begins thousands of times names no action, and does not hang the parser', () => {
+  it('with thousands of repeated or unfinished objects names no action, and does not hang the parser', () => {
     expect(parseAction('{'.repeat(100_000), push, pushes, 'json')).toBeUndefined();
     expect(parseAction('{}'.repeat(50_000), push, pushes, 'json')).toBeUndefined();
     for (const start of ['{"action": "', '{"action": [', '"action"', '{"action": 1'])

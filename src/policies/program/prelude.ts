@@ -12,7 +12,7 @@ export const bufferLength = ({ observationSpace, actionSpace }: EnvironmentSpec)
   1 +
   Math.max(observationSpace.kind === 'text' ? chunkLength : 2, width(observationSpace), width(actionSpace));
 
-/** The buffer holds at least this many characters of a text; longer texts are passed in several parts. */
+/** The buffer holds at least this many characters of a text observation; longer ones are passed in several parts. */
 const chunkLength = 1024;
 
 /** Longest text action, in characters. */

@@ -36,7 +36,7 @@ interface Episode {
   history: Observation[] | undefined;
   /** The state, saved while another episode or a compilation uses the machine. */
   savedImage?: MemoryImage;
-  /** Remaining work. */
+  /** Work that the episode may still do, out of `maxEpisodeWork`. */
   fuel: number;
   fault?: ProgramFault;
 }

@@ -25,7 +25,7 @@ export type IndexedText = { readonly index: number; readonly text: string };
 
 export type ParseFailureKind = ParseFailure['kind'];
 
-/** The parameters in a reply and, if stated, the score that the model predicts for them. */
+/** The parameters in a reply, with the score that the model predicts if it states one; or why there are none. */
 export type ParseResult =
   | { readonly ok: true; readonly value: ParameterVector; readonly predicted?: number }
   | { readonly ok: false; readonly failure: ParseFailure };

@@ -47,7 +47,7 @@ export function networkContext(policy: PolicyDescription & { kind: 'mlp' }): Net
     columns: outputNames(policy).join(', '),
     layers: layers.map(({ biasOffset, inputs, units, weightOffset }, l) => {
       const isLast = l === layers.length - 1;
-      const row = units === 1 ? 'i' : `${units} * i + j`;
+      const indexText = units === 1 ? 'i' : `${units} * i + j`;
       return {
         number: l + 1,
         last: isLast,
@@ -56,7 +56,7 @@ export function networkContext(policy: PolicyDescription & { kind: 'mlp' }): Net
         lastUnit: units - 1,
         input: l === 0 ? 'observation' : `h${l}`,
         output: isLast ? (discrete ? 'score' : 'action') : `h${l + 1}`,
-        weights: `${vectorName}[${weightOffset === 0 ? '' : `${weightOffset} + `}${row}]`,
+        weights: `${vectorName}[${weightOffset === 0 ? '' : `${weightOffset} + `}${indexText}]`,
         biases: `${vectorName}[${biasOffset}${units === 1 ? '' : ' + j'}]`,
       };
     }),

@@ -17,7 +17,7 @@ export function environmentDescription(
   maxSteps: number,
 ): string | undefined {
   const root = join(packageRoot(), 'prompts');
-  const file = findDescription(root, environment, undefined);
+  const file = findDescriptionFile(root, environment, undefined);
   if (file === join(root, 'environments', 'any.hbs')) return undefined;
   const facts = environmentFacts(environment.id, options);
   const { renderers } = loadTemplates([{ file, samples: samplesOf(descriptionSchema, { facts }) }], [root]);
@@ -25,7 +25,7 @@ export function environmentDescription(
 }
 
 /** Finds the file that describes an environment: in the config, the prompt set or the package. */
-export function findDescription(
+export function findDescriptionFile(
   set: string,
   { id, words }: Pick<EnvironmentSpec, 'id' | 'words'>,
   ownFile: string | undefined,

@@ -17,7 +17,7 @@ import {
 } from '../context/prompt-context.js';
 import type { ScoreFormat } from '../context/scores.js';
 import { descriptionContext } from '../context/task-context.js';
-import { findDescription } from './description.js';
+import { findDescriptionFile } from './description.js';
 import { loadTemplates, type RequestedTemplate, type TemplateHelpers } from './rendering.js';
 import { isFolder, templateFile } from './template-files.js';
 import { samplesOf } from './variables.js';
@@ -60,7 +60,7 @@ export function loadPromptSet(options: PromptSetOptions): PromptSet {
   const folder = findSet(options.set, builtInSets, 'prompts.set');
   const facts = environmentFacts(environment.id, options.options);
   const description = {
-    file: findDescription(folder, environment, options.description),
+    file: findDescriptionFile(folder, environment, options.description),
     samples: samplesOf(descriptionSchema, { facts }),
   };
   const schemas = [promptContextSchema, correctionContextSchema] as const;

@@ -30,7 +30,7 @@ export interface Improvement extends Pick<PairedDifference, 'difference' | 'inte
   readonly recorded: number;
   /** Mean return in fresh episodes. */
   readonly fresh: number;
-  /** Earlier evaluation that it is compared with, the best in the choosing episodes; null if only returns are known. */
+  /** Earlier evaluation to compare with, the best one in the `choosing` episodes; null if only returns are known. */
   readonly before: string | null;
 }
 

@@ -8,7 +8,7 @@ import { isMapping } from '../../base/settings/schema.js';
 import type { ParameterVector } from '../../policies/policy.js';
 import { mean } from '../../statistics/descriptive.js';
 
-/** An evaluation as its system recorded it. */
+/** An evaluation as recorded by the system that made it (another program, or a run). */
 export interface RecordedEvaluation {
   /** Position in the record, e.g. `episode 12`. */
   readonly name: string;

@@ -149,7 +149,7 @@ describe('the demonstrations recipe', { timeout: 60_000 }, () => {
     expect(second!.prompt.map(({ content }) => content)).toContain('Hm.');
   });
 
-  it('rejects runs that are not games, and the improvement recipe rejects games', async () => {
+  it('rejects a run that is not an agent run, and the improvement recipe rejects agent runs', async () => {
     await expect(made(['buffers/example-cartpole'])).rejects.toThrow("wasn't made with policyloop play");
     await expect(made([expert], { recipe: 'improvement' })).rejects.toThrow('an agent has no numeric policy');
   });

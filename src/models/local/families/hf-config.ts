@@ -184,7 +184,7 @@ function readFamily(
     message:
       family === undefined ? 'this architecture is not supported' : 'this is not a causal language model',
     alternatives: family === undefined ? Object.keys(modelFamilies) : [`${type} with a class …ForCausalLM`],
-    hint: 'serve this model with another program and use the provider `openai` or `ollama`',
+    hint: 'choose another model, or serve this one with another program for the provider `openai` or `ollama`',
   });
 }
 

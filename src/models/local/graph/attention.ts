@@ -70,7 +70,7 @@ export function emitShapes({ g, config }: DecoderBuild, ids: Value, given?: Valu
 }
 
 export interface TokenPositions extends NewTokenPositions {
-  /** int32 [P, T₁ + T₂ + …]: positions of the cached keys, by segment; spare slots have one beyond any context. */
+  /** int32 [P, T₁ + T₂ + …]: positions of the cached keys, by segment; spare slots have a larger one than any token. */
   readonly cachedPositions?: Value;
 }
 

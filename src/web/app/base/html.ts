@@ -4,13 +4,13 @@ import { type Content, childrenOf, Part } from '../../../base/text/content.js';
 
 export const html = htm.bind(h);
 
-/** Draws shapes on a page; saved charts contain the same shapes. */
+/** Converts shapes of a chart to Preact nodes; saved charts contain the same shapes. */
 export const renderShapes = (content: Content): ComponentChildren =>
   childrenOf(content).map((child) =>
     child instanceof Part ? h(child.tag, child.props, renderShapes(child.children)) : child,
   );
 
-export interface InputEvent {
+export interface InputElementEvent {
   readonly currentTarget: HTMLInputElement;
 }
 

@@ -5,7 +5,7 @@ import type { Chart } from '../../chart.js';
 import type { LegendEntry } from '../../drawing/picture.js';
 import { chartPicture, defaultHidden, legendEntries, nearestPoint } from '../../drawing/plot.js';
 import { axisText, type DrawnChart, type Extent } from '../../drawing/scales.js';
-import { html, type InputEvent, renderShapes } from '../base/html.js';
+import { html, type InputElementEvent, renderShapes } from '../base/html.js';
 import { visit } from '../base/words.js';
 import { LegendSample, Readout, useWidth } from './parts.js';
 
@@ -112,7 +112,7 @@ interface ToggleProps {
 
 /** A checkbox that shows or hides parts of a chart. `entry`: legend entry to show instead of the plain `label`. */
 const Toggle = ({ label, entry, isOn, onChange }: ToggleProps) =>
-  html`<li><label><input type="checkbox" checked=${isOn} onChange=${({ currentTarget }: InputEvent) => onChange(currentTarget.checked)} /> ${entry ? html`<${LegendSample} entry=${entry} />` : label}</label></li>`;
+  html`<li><label><input type="checkbox" checked=${isOn} onChange=${({ currentTarget }: InputElementEvent) => onChange(currentTarget.checked)} /> ${entry ? html`<${LegendSample} entry=${entry} />` : label}</label></li>`;
 
 /** Formats the values at an index, such as `Iteration 7: cost 3, tokens 12`. */
 function noteAt({ at, bands, series, x, y }: Chart, hidden: HiddenLabels, index: number): string {

@@ -1,5 +1,5 @@
 /** Compares runs, or groups of them; the server computes the page. */
-import { html, type InputEvent } from '../base/html.js';
+import { html, type InputElementEvent } from '../base/html.js';
 import { useLive } from '../base/live.js';
 import { visit } from '../base/words.js';
 import { KeysField } from '../table/keys-field.js';
@@ -18,7 +18,7 @@ export function ComparePage({ query }: { readonly query: URLSearchParams }) {
     visit(`/compare?${next}`, true);
   };
   const checkbox = (key: string, label: string) =>
-    html`<label><input type="checkbox" checked=${query.has(key)} onChange=${({ currentTarget }: InputEvent) => change(key, currentTarget.checked ? '1' : '')} /> ${label}</label>`;
+    html`<label><input type="checkbox" checked=${query.has(key)} onChange=${({ currentTarget }: InputElementEvent) => change(key, currentTarget.checked ? '1' : '')} /> ${label}</label>`;
   return html`<${PageView} page=${page} problem=${problem} loading="Loading …">
 <form class="filter-form" aria-label="Comparison options" onSubmit=${(event: Event) => event.preventDefault()}>
 <${KeysField} id="by" by=${query.get('by') ?? ''} placeholder="run, config, or config keys" help="by-help" apply=${(by: string) => change('by', by)} />

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { html, type InputEvent } from '../base/html.js';
+import { html, type InputElementEvent } from '../base/html.js';
 
 interface Props {
   readonly id: string;
@@ -21,6 +21,6 @@ export function KeysField({ apply, by, help, id, known = [], onFocus, placeholde
   // A suggestion replaces the whole text, so it must repeat the keys before the last one.
   const earlierKeys = text.includes(',') ? `${text.slice(0, text.lastIndexOf(',') + 1)} ` : '';
   return html`<label>Group by <input id=${id} type="text" list=${`${id}-keys`} size=${Math.max(24, text.length + 4)} value=${text} placeholder=${placeholder} aria-describedby=${help} autocomplete="off" spellcheck=${false}
-  onFocus=${onFocus} onInput=${({ currentTarget }: InputEvent) => setText(currentTarget.value)} onChange=${({ currentTarget }: InputEvent) => apply(currentTarget.value.trim())} /></label>
+  onFocus=${onFocus} onInput=${({ currentTarget }: InputElementEvent) => setText(currentTarget.value)} onChange=${({ currentTarget }: InputElementEvent) => apply(currentTarget.value.trim())} /></label>
 <datalist id=${`${id}-keys`}>${known.map((key) => html`<option value=${`${earlierKeys}${key}`}></option>`)}</datalist>`;
 }

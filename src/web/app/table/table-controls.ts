@@ -5,7 +5,7 @@ import { holdsRuns, type Item } from '../../../runs/listing/item.js';
 import type { ConfigKeys } from '../../messages.js';
 import type { Group } from '../../table/groups.js';
 import { type TableState, unknownKeyMessages } from '../../table/state.js';
-import { html, type InputEvent } from '../base/html.js';
+import { html, type InputElementEvent } from '../base/html.js';
 import { KeysField } from './keys-field.js';
 
 /** The items and the state of a table. */
@@ -44,7 +44,7 @@ export function TableControls({ change, groups, items, known, loadKeys, problems
     });
   return html`<form class="filter-form" role="search" onSubmit=${(event: Event) => event.preventDefault()}>
 <label>Filter <input id="filter" type="search" value=${filter} placeholder="text, or status=running model.temperature=0.7..1" autocomplete="off" spellcheck=${false}
-  aria-describedby="filter-help filter-problems" aria-invalid=${problems.length > 0} onInput=${({ currentTarget }: InputEvent) => change({ filter: currentTarget.value })} /></label>
+  aria-describedby="filter-help filter-problems" aria-invalid=${problems.length > 0} onInput=${({ currentTarget }: InputElementEvent) => change({ filter: currentTarget.value })} /></label>
 <${KeysField} id="group-by" by=${by.join(', ')} placeholder="e.g. model.temperature" known=${[...(known?.different ?? []), ...groupableKeys]} onFocus=${loadKeys} apply=${setGrouping} />
 <span class="muted" role="status">${[count, ...totalTexts(isPlainList ? shown : runItems)].join(', ')}</span>
 <div id="filter-problems" role="status">${allProblems.map((problem) => html`<p class="note warn-text">${problem}.</p>`)}</div>
@@ -75,7 +75,7 @@ function ColumnChoice({ change, columns, known, loadKeys }: ChoiceProps) {
     change({ columns: columns.includes(key) ? columns.filter((other) => other !== key) : [...columns, key] });
   const checkbox = (key: string) =>
     html`<label key=${key}><input type="checkbox" checked=${columns.includes(key)} onChange=${() => toggle(key)} /> ${fieldOf(key).title}</label>`;
-  const add = ({ currentTarget }: InputEvent) => {
+  const add = ({ currentTarget }: InputElementEvent) => {
     const key = currentTarget.value.trim();
     if (key === '' || columns.includes(key)) return;
     currentTarget.value = '';

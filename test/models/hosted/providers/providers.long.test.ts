@@ -81,7 +81,7 @@ describe.each(Object.values(providers))('$name', (fake) => {
     expect(server.requests).toHaveLength(requests);
   });
 
-  it.each(Object.entries(failures[fake.name]!))('causes a message that explains %s', async (_, failure) => {
+  it.each(Object.entries(failures[fake.name]!))('explains in its message: %s', async (_, failure) => {
     const { status, body, headers, kind, says } = failure;
     const answer: Answer = { status, body, ...(headers && { headers }) };
     const server = await start(({ path }) =>
