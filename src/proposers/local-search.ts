@@ -82,7 +82,7 @@ export function createMix(): Baseline {
 
 /**
  * Takes a step from a point, or draws a point if there is none.
- * @param stepOf returns the size of a step; for tables, `extraCount` is about the number of entries to redraw beyond one
+ * @param stepOf returns the size of a step; for tables, `extraCount` is about how many entries to redraw beyond one
  */
 function proposeFrom(
   from: ScoredParameters | undefined,
