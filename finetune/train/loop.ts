@@ -101,10 +101,10 @@ export function rejectNonFinite(
   advice = 'lower the learning rate or maxGradientNorm, or warm up longer',
 ): void {
   if (Object.values(numbers).every(Number.isFinite)) return;
-  const values = Object.entries(numbers).map(([name, value]) => `the ${name} is ${value}`);
+  const texts = Object.entries(numbers).map(([name, value]) => `the ${name} is ${value}`);
   throw new WorkError({
     field,
-    message: `training has diverged: in step ${step}, ${values.join(' and ')}`,
+    message: `training has diverged: in step ${step}, ${texts.join(' and ')}`,
     hint: `${advice}; then choose another output, because the checkpoint only fits the old settings`,
   });
 }

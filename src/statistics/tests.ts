@@ -14,7 +14,7 @@ const flipCount = 2 ** 14;
  */
 export function signFlipTest(differences: readonly number[]): number {
   const n = differences.length;
-  // Sums of the same values in another order may differ by rounding.
+  // Sums that should be equal may differ by rounding.
   const observed = Math.abs(sum(differences)) - 1e-12 * largest([0, ...differences.map(Math.abs)]);
   const random = createGenerator(0);
   const isExact = n <= maxExactPairs;

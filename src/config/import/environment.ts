@@ -57,7 +57,7 @@ function rejectEnvironment(value: string): never {
       field,
       value,
       message: "is not built in, and its observations are dictionaries, which policies can't read",
-      hint: 'wrap it in your own module, with vectors as observations: environment: ./my-env.js',
+      hint: 'wrap it in a module whose observations are vectors, and set environment: ./my-env.js',
     });
   throw new UserError({
     field,

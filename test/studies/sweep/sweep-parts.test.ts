@@ -148,7 +148,7 @@ describe('sweep --dry-run', () => {
     );
   });
 
-  it('reports mistakes, even those that only a run would reveal', async () => {
+  it('reports mistakes that would otherwise only surface in a run, and no cost of baselines', async () => {
     const { code, text } = await preview(['model.maxTokens=2,500'], false);
     expect(code).toBe(2);
     expect(text).toMatch(/error +maxTokens-2: model\.maxTokens +an answer with 10 parameters/);

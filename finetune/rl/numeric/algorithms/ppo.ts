@@ -138,8 +138,8 @@ export async function ppoUpdate(
     updates = [];
     for (let from = 0; from < order.length; from += settings.minibatchSteps) {
       const indices = order.slice(from, from + settings.minibatchSteps);
-      const part = selectSteps({ ...batch, logProbabilities }, indices, policy.head.width);
-      const loss = await ppoLoss(networks, state, part, settings);
+      const minibatch = selectSteps({ ...batch, logProbabilities }, indices, policy.head.width);
+      const loss = await ppoLoss(networks, state, minibatch, settings);
       updates.push({ ...loss, gradientNorm: ppoStep(state, loss, learningRate, settings.maxGradientNorm) });
     }
   }

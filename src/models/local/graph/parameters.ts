@@ -5,7 +5,7 @@ import { rowOrder } from '../weights/rows.js';
 import type { StoredTensor, StoredTensors } from '../weights/safetensors.js';
 import type { GraphBuilder, Precision, Value } from './graph.js';
 
-/** Provides the decoder's parameters. Names are Hugging Face module paths, e.g. `model.layers.0.self_attn.q_proj`. */
+/** Provides the decoder's parameters. Modules have Hugging Face's paths, e.g. `model.layers.0.self_attn.q_proj`. */
 export interface ParameterSource {
   /** Emits x·Wᵀ (+ b) for `<module>.weight` of shape [out, in]: [rows, in] → [rows, out]. */
   linear(module: string, x: Value, bias: boolean): Value;

@@ -16,7 +16,7 @@ export const weightFormats = {
 } as const satisfies Record<string, Rounding>;
 export type WeightFormat = keyof typeof weightFormats;
 
-/** `none` keeps the weights as stored, even as blocks of codes; `float32` unpacks blocks. */
+/** `none` keeps the weights as stored, even if they are quantised; `float32` dequantises them. */
 export const quantizations = ['none', 'int8', 'int4', 'int4-block128', 'float32'] as const;
 export type Quantization = (typeof quantizations)[number];
 

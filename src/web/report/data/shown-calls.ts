@@ -5,7 +5,7 @@ import { type CandidateId, hasFailure, type LoggedProposal, proposalId, type Run
 
 const maxShown = 500;
 
-/** Maximum size of the samples of new bests, of failures and of all proposals, if there are more than `maxShown`. */
+/** Maximum size of each sample (new bests, failures, all) that is drawn from more than `maxShown` proposals. */
 const maxPerKind = 120;
 
 /** The proposals that a page shows in full. */

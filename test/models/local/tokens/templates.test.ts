@@ -66,7 +66,7 @@ test.each(constructs)('$template is rendered as in Transformers, or rejected', (
   else expect(ours.error).toMatch(/not supported|can't be parsed|the chat template can't render/);
 });
 
-test('fewer than 40 % of constructs render only in Transformers; errors name operators and filters', () => {
+test('fewer than 40 % of constructs render only in Transformers; errors name the construct', () => {
   const refused = constructs.filter(
     ({ template, text }) => typeof text === 'string' && typeof render(template, 'long') !== 'string',
   );
