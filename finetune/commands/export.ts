@@ -34,7 +34,7 @@ export const options = (y: Argv) =>
       choices: dtypes,
       requiresArg: true,
       describe:
-        'Data type of the matrices; with merged: stored (the default) or f32, for changed ones only; with gguf: any but stored (default: f16), for changed ones only if the base is GGUF',
+        'Data type. --to merged: stored (default) or f32, for changed matrices only; --to gguf: f16 (default), f32, bf16 or q8_0, for all matrices (only changed ones with a GGUF base)',
     })
     .option('ignore-keys', commonOptions.ignoreKeys)
     .option('json', commonOptions.json)

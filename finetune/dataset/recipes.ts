@@ -55,8 +55,8 @@ function toImitation(
 const refOf = ({ iteration, candidate, score }: Proposal['entry']) => ({ iteration, candidate, score });
 
 /**
- * Pairs the winner of an iteration with each candidate that scored lower. A single candidate is paired with the first
- * of the next iteration that has any: scores depend only on the parameters, not on the prompt, so they are comparable.
+ * Pairs the winner of an iteration with each candidate that scored lower. A single candidate is compared with the first
+ * one in the next step; this is fair because scores depend only on the parameters, not on the prompt.
  */
 export function preferenceExamples(run: SourceRun): readonly Preference[] {
   return run.steps.flatMap((step, i) =>

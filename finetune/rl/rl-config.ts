@@ -170,9 +170,9 @@ const inlineYaml = (value: object) => stringify(value, { collectionStyle: 'flow'
  * depends on other policies.
  */
 export function termsOf(config: LearningConfig) {
-  const episodeTerms = { counted: 'held-out episode', sampled: 'episode' } as const;
+  const episodeTerms = { counted: 'episode', sampled: 'episode' } as const;
   if (!isProposer(config)) return { measured: 'mean return', relative: false, ...episodeTerms };
   const isRelative = !isAbsolute(config.reward);
   const measured = isRelative ? 'share of baselines beaten' : 'mean reward';
-  return { measured, relative: isRelative, counted: 'held-out run', sampled: 'candidate' } as const;
+  return { measured, relative: isRelative, counted: 'run', sampled: 'candidate' } as const;
 }

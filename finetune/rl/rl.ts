@@ -87,9 +87,9 @@ function lineOf(metric: Metric, terms: ReturnType<typeof termsOf>): string | und
     case 'start':
       return `${plural(metric.totalSteps, 'update')} of ${plural(metric.episodes ?? 0, sampled)}`;
     case 'evaluation':
-      return `update ${metric.step}  ${measured} ${formatNumber(metric.meanReward, 4)} ± ${formatNumber(metric.margin ?? 0, 2)} over ${plural(metric.episodes, counted)}${metric.policyReturn === undefined ? '' : `, mean return of the proposed policies ${formatNumber(metric.policyReturn, 4)}`}${metric.best ? ', the best so far' : ''}`;
+      return `update ${metric.step}  ${measured} ${formatNumber(metric.meanReward, 4)} ± ${formatNumber(metric.margin ?? 0, 2)} over ${plural(metric.episodes, `held-out ${counted}`)}${metric.policyReturn === undefined ? '' : `, mean return of the proposed policies ${formatNumber(metric.policyReturn, 4)}`}${metric.best ? ', the best so far' : ''}`;
     case 'final':
-      return `confirmed  ${measured} ${formatNumber(mean(metric.returns), 4)} over ${plural(metric.returns.length, counted.replace('held-out', 'fresh'))}`;
+      return `confirmed  ${measured} ${formatNumber(mean(metric.returns), 4)} over ${plural(metric.returns.length, `fresh ${counted}`)}`;
     case 'baseline':
       return `${metric.label}: mean best return per run ${formatNumber(metric.bestReturn ?? Number.NaN, 4)}`;
     default:

@@ -78,7 +78,7 @@ const minPageSeconds = 5;
 
 /**
  * Writes metrics, samples and the page. Modifies nothing until training starts; then removes the metrics and samples
- * of steps after the starting step (of all steps if it is 0), because training repeats them.
+ * that are later than the starting step (all of them if it is 0), because training repeats these steps.
  */
 export class TrainingRecord {
   readonly output: string;

@@ -46,7 +46,7 @@ function commonKeys(config: DecoderConfig): GgufKeys {
   };
 }
 
-/** Of the exported architectures, those for which llama.cpp implements sliding windows. */
+/** Exported architectures for which llama.cpp implements sliding windows. */
 const windowedArchitectures = new Set(['gemma2', 'gemma3']);
 
 /** Context length in tokens. If llama.cpp lacks a model's sliding windows, it is limited to the smallest window. */

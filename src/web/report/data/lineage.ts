@@ -1,6 +1,6 @@
 /** Traces a run's programs back to the programs that they were made from. */
 import type { Config } from '../../../config/config.js';
-import { rememberedEntries, withoutVariants } from '../../../prompting/context/history.js';
+import { rememberedEntries, selectHistory, withoutVariants } from '../../../prompting/context/history.js';
 import { type BufferEntry, bestEntry, entriesBefore } from '../../../rollout/replay-buffer.js';
 import { isModelCall } from '../../../runs/calls.js';
 import type { LoggedProposal, RunData } from './proposals.js';
@@ -32,10 +32,9 @@ export function parentOf(
   const shownEntries = withoutVariants(rememberedEntries(earlierEntries));
   const { memory, policy } = config;
   if (policy?.kind === 'program' && policy.edits) return bestEntry(shownEntries);
-  const { best, recent } = memory;
   const proposedEntries = shownEntries.filter((one) => one.iteration > 0);
-  const isOnlyRecent = best === 0 || (best === undefined && recent !== undefined);
-  return bestEntry(isOnlyRecent ? (recent ? proposedEntries.slice(-recent) : []) : proposedEntries);
+  const unlimited = { ...memory, tokens: Number.POSITIVE_INFINITY };
+  return bestEntry(selectHistory(proposedEntries, unlimited, () => 0));
 }
 
 /** Returns new bests and their ancestors, oldest first. */
